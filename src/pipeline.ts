@@ -73,7 +73,7 @@ export class Pipeline<Item extends object> {
       this.#order ??= new InOrder();
       const reply = await this.#order.run(call, {
         raise: () => this.#steps.gate.raise(call),
-        watch: (onRefusal) => this.#steps.gate.watch(call, this.#steps.limits, onRefusal),
+        watch: this.#watch(call),
         // A promise, so that updates that a caller makes synchronously can supersede each other.
         admit: (passed) => Promise.resolve(passed ? this.#use(call, passed.observer, passed.key) : this.#admit(call)),
         cancel: ({ observer }) => observer.cancel(),
@@ -122,7 +122,12 @@ export class Pipeline<Item extends object> {
 
   #retry<T>(call: Call, attempt: () => Promise<T>): Promise<T> {
     const { gate, transport } = this.#steps;
-    return retry(call, { attempt, gate, renewKey: transport.keyRenewal(call) });
+    return retry(call, { attempt, gate, watch: this.#watch(call), renewKey: transport.keyRenewal(call) });
+  }
+
+  #watch(call: Call) {
+    const { gate, limits } = this.#steps;
+    return (onRefusal: (refusal: unknown) => void, backoffMs?: number) => gate.watch({ call, limits, backoffMs }, onRefusal);
   }
 
   /** Awaits the permit even if it is there already, so that a call that its caller aborts at once is not sent. */

@@ -48,6 +48,16 @@ describe('A call that another request ends (workerd) ends by its own timer, sinc
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  test('by closing the gate while it backs off', async () => {
+    const { client } = scriptedClient([() => failure(500), () => failure(429, { 'retry-after': '20' })]);
+    const rejection = rejectionOf(client.updateInventory(42, { quantity: 1 }, { maxWaitMs: 1_000 }));
+    await vi.advanceTimersByTimeAsync(100);
+    await rejectionOf(client.listInventory({ maxRetries: 0 }));
+    await vi.advanceTimersByTimeAsync(25);
+    expect(await Promise.race([rejection, 'still waiting'])).toMatchObject({ status: 500, retryAt: new Date(Date.now() + 19_975) });
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
   test('but a call that begins later ends at once, and sends nothing', async () => {
     const { client, seen } = scriptedClient([hang]);
     client.close();

@@ -1,6 +1,8 @@
 import pRetry from 'p-retry';
 import type { Call } from '../call.ts';
-import { wait } from '../clock/wait.ts';
+import { defer } from '../clock/deferred.ts';
+import { startTimer } from '../clock/timer.ts';
+import { untilAborted } from '../clock/until-aborted.ts';
 import type { PetStoreError, PetStoreFailure } from '../errors.ts';
 
 // Loaded together: no call needs one without the other.
@@ -21,18 +23,21 @@ const JITTER = 0.25;
 /** The longest backoff in an outage: as long as the longest time between two probes of the gate. */
 const LONGEST_IN_OUTAGE_MS = 8_000;
 
-interface Backoff {
+export interface Backoff {
   /** From 1. */
   retryNumber: number;
   isLeftToGate: boolean;
   pace: OutagePace | undefined;
+  /** Calls `onRefusal` once the gate would refuse the call after its backoff. Returns a function that ends this. */
+  watch: (onRefusal: (refusal: unknown) => void, backoffMs: number) => () => void;
 }
 
 /**
  * Waits before the next attempt. After a failure that closes the gate, the gate does the waiting; in an outage it may hold the call longer.
- * A wait that the service asked for is never shortened: if it is longer than the call allows, the call ends.
+ * A wait that the service asked for is never shortened: if it is longer than the call allows, the call ends, as it does once the gate would
+ * refuse it.
  */
-export async function backOff(call: Call, failure: PetStoreFailure, { retryNumber, isLeftToGate, pace }: Backoff): Promise<void> {
+export async function backOff(call: Call, failure: PetStoreFailure, { retryNumber, isLeftToGate, pace, watch }: Backoff): Promise<void> {
   const askedMs = askedToWaitMs(failure);
   if (askedMs > call.options.maxWaitMs || (pace && pace.waitLeftMs <= 0)) throw failure;
   const longestMs = pace ? Math.min(LONGEST_IN_OUTAGE_MS, pace.waitLeftMs) : Number.POSITIVE_INFINITY;
@@ -45,7 +50,14 @@ export async function backOff(call: Call, failure: PetStoreFailure, { retryNumbe
   call.emit('wait', (event) => ({ ...event, reason: 'backoff', ms: Math.ceil(ownMs) }));
   const until = new Date(Date.now() + ownMs);
   call.holdup = () => ({ why: 'it waited to try again', until });
-  await wait(ownMs, call.signal);
+  const { promise, resolve, reject } = defer<void>();
+  // In workerd the promise has a timer until it is resolved.
+  const stops = [startTimer(ownMs, resolve), watch(reject, ownMs), resolve];
+  try {
+    await untilAborted(promise, call.signal);
+  } finally {
+    for (const stop of stops) stop();
+  }
   call.holdup = undefined;
   call.waitedMs += ownMs;
 }

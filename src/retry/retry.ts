@@ -1,7 +1,7 @@
 import type { Call } from '../call.ts';
 import { AuthenticationError, isPetStoreError, type PetStoreError, type PetStoreFailure } from '../errors.ts';
 import { loadPart } from '../load-part.ts';
-import type { OutagePace } from './backoff.ts';
+import type { Backoff, OutagePace } from './backoff.ts';
 import { isLeftToGate, mayRetry } from './policy.ts';
 
 /** Limits and times the retries of all calls together. */
@@ -18,6 +18,7 @@ export interface RetryGate {
 interface RetrySteps<T> {
   attempt: () => Promise<T>;
   gate: RetryGate;
+  watch: Backoff['watch'];
   /** After a 401: whether the next attempt has another key. Only an `apiKey` function can give one; each call tries this once. */
   renewKey?: (() => Promise<boolean>) | undefined;
 }
@@ -36,7 +37,7 @@ export function retry<T>(call: Call, steps: RetrySteps<T>): Promise<T> {
   });
 }
 
-async function retryFrom<T>(first: Promise<T>, call: Call, { attempt, gate, renewKey }: RetrySteps<T>): Promise<T> {
+async function retryFrom<T>(first: Promise<T>, call: Call, { attempt, gate, watch, renewKey }: RetrySteps<T>): Promise<T> {
   const { pRetry, backOff } = await loadPart('p-retry', call, import('./backoff.ts'));
   return pRetry((attemptNumber) => (attemptNumber === 1 ? first : attempt()), {
     retries: call.options.maxRetries,
@@ -56,7 +57,7 @@ async function retryFrom<T>(first: Promise<T>, call: Call, { attempt, gate, rene
       const refusal = isOfGate ? undefined : gate.retries.pay(call, error);
       if (refusal) throw refusal;
       call.lastFailure = error;
-      await backOff(call, error, { retryNumber: attemptNumber, isLeftToGate: isOfGate, pace: gate.outagePaceOf(call) });
+      await backOff(call, error, { retryNumber: attemptNumber, isLeftToGate: isOfGate, pace: gate.outagePaceOf(call), watch });
     },
   });
 }

@@ -13,7 +13,7 @@ vi.mock('../../src/retry/backoff.ts', (original) => {
   return original();
 });
 
-const steps = { gate: { retries: { pay: () => undefined }, outagePaceOf: () => undefined } };
+const steps = { gate: { retries: { pay: () => undefined }, outagePaceOf: () => undefined }, watch: () => () => {} };
 let keys = 0;
 const down = new ServerError('down', { status: 502 });
 

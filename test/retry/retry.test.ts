@@ -1,8 +1,17 @@
-import { ConfigurationError, ConnectionError, NotFoundError, RateLimitError, ServerError, TimeoutError } from 'petstore-inventory';
+import {
+  ConfigurationError,
+  ConnectionError,
+  NotFoundError,
+  type PetStoreClient,
+  RateLimitError,
+  ServerError,
+  TimeoutError,
+} from 'petstore-inventory';
 import { describe, expect, test, vi } from 'vitest';
 import type { Call } from '../../src/call.ts';
 import { Emitter } from '../../src/events.ts';
 import { type RetryGate, retry as retryLimited } from '../../src/retry/retry.ts';
+import { failure, item } from '../support/answers.ts';
 import { makeCall } from '../support/call.ts';
 import { scriptedClient } from '../support/client.ts';
 import { rejectionOf } from '../support/outcome.ts';
@@ -32,6 +41,8 @@ function listening(): { emitter: Emitter; told: string[] } {
   return { emitter, told };
 }
 
+const watch = () => () => {};
+
 /** A gate whose budget pays as `pay` does, of a service that is up. */
 function gateThatPays(pay: RetryGate['retries']['pay']): RetryGate {
   return { retries: { pay }, outagePaceOf: () => undefined };
@@ -39,7 +50,7 @@ function gateThatPays(pay: RetryGate['retries']['pay']): RetryGate {
 
 /** Retries without a limit. */
 function retry<T>(call: Call, attempt: () => Promise<T>, pace?: ReturnType<RetryGate['outagePaceOf']>): Promise<T> {
-  return retryLimited(call, { attempt, gate: { retries: { pay: () => undefined }, outagePaceOf: () => pace } });
+  return retryLimited(call, { attempt, gate: { retries: { pay: () => undefined }, outagePaceOf: () => pace }, watch });
 }
 
 const down = () => new ServerError('down', { status: 502 });
@@ -83,7 +94,7 @@ describe('retry', () => {
     const { attempt, atMs } = attempts(failure);
     const pay = vi.fn(() => ended);
     const call = makeCall({ emitter });
-    expect(await rejectionOf(retryLimited(call, { attempt, gate: gateThatPays(pay) }))).toBe(ended);
+    expect(await rejectionOf(retryLimited(call, { attempt, gate: gateThatPays(pay), watch }))).toBe(ended);
     expect([atMs, told, pay.mock.calls]).toEqual([[0], [], [[call, failure]]]);
   });
 
@@ -93,14 +104,14 @@ describe('retry', () => {
     new NotFoundError('x', { status: 404 }),
   ])('takes nothing from the retry budget for $name $status', async (failure) => {
     const pay = vi.fn(() => undefined);
-    await retryLimited(makeCall(), { attempt: attempts(failure).attempt, gate: gateThatPays(pay) }).catch(() => {});
+    await retryLimited(makeCall(), { attempt: attempts(failure).attempt, gate: gateThatPays(pay), watch }).catch(() => {});
     expect(pay).not.toHaveBeenCalled();
   });
 
   test('takes nothing from the retry budget after the last attempt', async () => {
     const pay = vi.fn(() => undefined);
     const attempt = attempts(down(), down()).attempt;
-    const rejection = rejectionOf(retryLimited(makeCall({}, { maxRetries: 1 }), { attempt, gate: gateThatPays(pay) }));
+    const rejection = rejectionOf(retryLimited(makeCall({}, { maxRetries: 1 }), { attempt, gate: gateThatPays(pay), watch }));
     await vi.runAllTimersAsync();
     await rejection;
     expect(pay).toHaveBeenCalledTimes(1);
@@ -265,8 +276,41 @@ describe('retry', () => {
     const call = makeCall();
     const pay = vi.fn(() => undefined);
     call.abort(new TimeoutError('out of time'));
-    const rejected = retryLimited(call, { attempt: () => Promise.reject(call.signal.reason), gate: gateThatPays(pay) });
+    const rejected = retryLimited(call, { attempt: () => Promise.reject(call.signal.reason), gate: gateThatPays(pay), watch });
     expect([await rejectionOf(rejected), pay.mock.calls]).toEqual([call.signal.reason, []]);
+  });
+
+  describe('ends a backoff, if the gate closes meanwhile,', () => {
+    /** A call that backs off for 7 s, and then may wait for 8, and another one that closes the gate after a second. */
+    async function callWhileGateCloses(retryAfter: number, make: (client: PetStoreClient) => Promise<unknown>) {
+      const slow = () => failure(500, { 'retry-after': '7' });
+      const { client, seen } = scriptedClient([slow, () => failure(429, { 'retry-after': String(retryAfter) }), () => item(42)]);
+      const outcome = make(client).catch((error: unknown) => error);
+      await vi.advanceTimersByTimeAsync(1_000);
+      await rejectionOf(client.listInventory({ maxRetries: 0 }));
+      await vi.advanceTimersByTimeAsync(0);
+      return { seen, ended: await Promise.race([outcome, 'still waiting']), outcome, timers: vi.getTimerCount() };
+    }
+
+    const update = (client: PetStoreClient) => client.updateInventory(42, { quantity: 1 }, { maxWaitMs: 8_000 });
+    const REFUSED = { kind: 'server', status: 500, outcome: 'unknown', retryAt: new Date(NOW_MS + 21_000) };
+
+    test('as soon as the call would be refused after it', async () => {
+      const { ended, seen, timers } = await callWhileGateCloses(20, update);
+      expect(ended).toMatchObject({ ...REFUSED, message: expect.stringContaining('longer than `maxWaitMs` of 8 s') });
+      expect([seen.length, timers]).toEqual([2, 0]);
+    });
+
+    test('only then', async () => {
+      const { ended, outcome, seen } = await callWhileGateCloses(13, update);
+      await vi.runAllTimersAsync();
+      expect([ended, await outcome, seen.length]).toEqual(['still waiting', expect.objectContaining({ petId: 42 }), 3]);
+    });
+
+    test("and gives a caller of `fetch` the service's answer", async () => {
+      const { ended } = await callWhileGateCloses(200, (client) => client.fetch('/pets/42'));
+      expect(ended).toMatchObject({ status: 500 });
+    });
   });
 
   test('stops backing off when the call is aborted, and leaves no timer', async () => {

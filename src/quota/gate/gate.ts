@@ -26,7 +26,7 @@ export class Gate {
   readonly #ledger: Ledger;
   readonly #queue = new Queue();
   readonly #permits: Permits;
-  // Updates that wait for an earlier one of their pet, and not here. Created with the first one: most keys have none.
+  // Calls that wait for an earlier update of their pet, or to be tried again, and not here. Created with the first one: most keys have none.
   #watched: Queue<Queued> | undefined;
   #sweptAtMs = 0;
   // The outlook of the key when the calls in the queue last had to wait.
@@ -128,19 +128,23 @@ export class Gate {
     const outlook = this.#permits.look(nowMs, { waiting: this.#queue.size + 1, ready });
     if (outlook.free > 0 && mayClient && this.#queue.size === 0) return this.#permits.give(call, limits, nowMs);
     const ofClient = limits.look(call.priority, nowMs);
-    const waiting = { call, startedAtMs: this.#clock.begin(call.startedAtMs, nowMs) };
+    const waiting = { call, waitsFromMs: this.#clock.begin(call.startedAtMs, nowMs) };
     const refusal = this.#refusalOf(waiting, [outlook, ofClient], nowMs);
     if (refusal) return Promise.reject(refusal);
     return this.#wait(waiting, { limits, outlook: outlook.free > 0 && !mayClient ? ofClient : outlook, nowMs });
   }
 
   /**
-   * Calls `onRefusal` once the gate would refuse an update that waits for an earlier one of its pet, and needs no permit yet. Returns a
-   * function that ends this.
+   * Calls `onRefusal` once the gate would refuse a call that waits elsewhere, perhaps for the end of its backoff, and needs no permit
+   * before. Returns a function that ends this.
    */
-  watch(call: Call, limits: ClientLimits, onRefusal: (refusal: unknown) => void): () => void {
+  watch(
+    { call, limits, backoffMs }: { call: Call; limits: ClientLimits; backoffMs?: number | undefined },
+    onRefusal: (refusal: unknown) => void,
+  ): () => void {
     const nowMs = this.#clock.now();
-    const waiting = { call, startedAtMs: this.#clock.begin(call.startedAtMs, nowMs) };
+    const waitsFromMs = backoffMs === undefined ? this.#clock.begin(call.startedAtMs, nowMs) : nowMs + backoffMs;
+    const waiting = { call, waitsFromMs };
     const refusal = this.#refusalOf(waiting, [this.#lookAtKey(nowMs), limits.look(call.priority, nowMs)], nowMs);
     if (refusal) {
       onRefusal(refusal);
@@ -172,8 +176,8 @@ export class Gate {
     const outlook = this.#ledger.look(nowMs, this.#permits.inFlight);
     const outageSinceMs = this.#ledger.outageSinceMs;
     if (outageSinceMs === undefined) return undefined;
-    const startedAtMs = this.#clock.begin(call.startedAtMs, nowMs);
-    return { delayMs: waitMs(outlook, nowMs), waitLeftMs: deadlineMs({ call, startedAtMs }, outageSinceMs) - nowMs };
+    const waitsFromMs = this.#clock.begin(call.startedAtMs, nowMs);
+    return { delayMs: waitMs(outlook, nowMs), waitLeftMs: deadlineMs({ call, waitsFromMs }, outageSinceMs) - nowMs };
   }
 
   /** The call is queued before its wait is reported, since a listener may abort the call, or make another one. */
@@ -288,7 +292,8 @@ export class Gate {
     const since = this.#ledger.outageSinceMs;
     if (since !== undefined && deadlineMs(waiting, since) <= nowMs)
       return refusalInOutage(call, this.#permits.lastFailure, holdupBy(outlooks[0], this.#clock).until);
-    const tooLong = outlooks.find((outlook) => this.#isTooLong(outlook, call.options.maxWaitMs, nowMs));
+    const fromMs = Math.max(nowMs, waiting.waitsFromMs);
+    const tooLong = outlooks.find((outlook) => this.#isTooLong(outlook, call.options.maxWaitMs, fromMs));
     return tooLong && refusalToWait(call, holdupBy(tooLong, this.#clock), Math.ceil(tooLong.at - nowMs));
   }
 

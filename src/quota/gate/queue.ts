@@ -10,8 +10,8 @@ const LEAST_REPORTED_MS = 1000;
 /** A call that has to wait. */
 export interface WaitingCall {
   call: Call;
-  /** When the call began; it may have waited here before, for an earlier attempt. */
-  startedAtMs: number;
+  /** From when its wait counts: its start, also if it waited here before for an earlier attempt; or the end of its backoff. */
+  waitsFromMs: number;
 }
 
 /** A call in a queue, which is refused if its wait is longer than it allows. */
@@ -38,7 +38,7 @@ interface QueuedCallStart {
 /** One call that waits for its permit, until it is admitted or refused. */
 export class QueuedCall implements Queued {
   readonly call: Call;
-  readonly startedAtMs: number;
+  readonly waitsFromMs: number;
   readonly limits: ClientLimits;
   /** Rejects when the call is refused or aborted. */
   readonly permit: Deferred<Permit>;
@@ -46,9 +46,9 @@ export class QueuedCall implements Queued {
   readonly #sinceMs: number;
   readonly #onAbort: () => void;
 
-  constructor({ call, startedAtMs }: WaitingCall, { limits, nowMs, onAbort, onLook, holdup }: QueuedCallStart) {
+  constructor({ call, waitsFromMs }: WaitingCall, { limits, nowMs, onAbort, onLook, holdup }: QueuedCallStart) {
     this.call = call;
-    this.startedAtMs = startedAtMs;
+    this.waitsFromMs = waitsFromMs;
     call.holdup = holdup;
     this.limits = limits;
     this.#sinceMs = nowMs;
@@ -83,8 +83,8 @@ export class QueuedCall implements Queued {
 }
 
 /** Until when a call waits for the end of an outage: `maxWaitMs` counts from the start of the call or of the outage, whichever is later. */
-export function deadlineMs({ call, startedAtMs }: WaitingCall, outageSinceMs: number): number {
-  return Math.max(startedAtMs, outageSinceMs) + call.options.maxWaitMs;
+export function deadlineMs({ call, waitsFromMs }: WaitingCall, outageSinceMs: number): number {
+  return Math.max(waitsFromMs, outageSinceMs) + call.options.maxWaitMs;
 }
 
 /** The queued calls of one client and priority, in their order. */

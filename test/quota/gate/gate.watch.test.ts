@@ -26,8 +26,8 @@ describe('Gate.watch', () => {
     const visitors = new Visitors(gate);
     const [hasty, patient] = [vi.fn(), vi.fn()];
     visitors.askTimes(2);
-    gate.watch(makeCall({}, { maxWaitMs: 1_000 }), makeLimits(gate), hasty);
-    gate.watch(makeCall({}, { maxWaitMs: 30_000 }), makeLimits(gate), patient);
+    gate.watch({ call: makeCall({}, { maxWaitMs: 1_000 }), limits: makeLimits(gate) }, hasty);
+    gate.watch({ call: makeCall({}, { maxWaitMs: 30_000 }), limits: makeLimits(gate) }, patient);
     visitors.answer(answerNow({ status: 429, retryAfterMs: 20_000 }));
     visitors.ask('later');
     expect(hasty.mock.calls.map(([refusal]) => refusal)).toMatchObject([{ kind: 'rate-limit', retryAt: new Date(NOW_MS + 20_000) }]);
@@ -39,7 +39,7 @@ describe('Gate.watch', () => {
     const visitors = new Visitors(gate);
     const limits = makeLimits(gate);
     const look = vi.spyOn(limits, 'look');
-    for (let n = 0; n < 1_000; n++) gate.watch(makeCall({}, { maxWaitMs: 1_000 }), limits, () => {});
+    for (let n = 0; n < 1_000; n++) gate.watch({ call: makeCall({}, { maxWaitMs: 1_000 }), limits }, () => {});
     look.mockClear();
     for (let n = 0; n < 10; n++) {
       visitors.ask(String(n));
@@ -51,7 +51,8 @@ describe('Gate.watch', () => {
   test('refuses each call of an outage at its own deadline', async () => {
     const { gate } = await gateInOutage();
     const refused: number[] = [];
-    for (const maxWaitMs of [3_000, 1_000, 2_000]) gate.watch(makeCall({}, { maxWaitMs }), makeLimits(gate), () => refused.push(maxWaitMs));
+    for (const maxWaitMs of [3_000, 1_000, 2_000])
+      gate.watch({ call: makeCall({}, { maxWaitMs }), limits: makeLimits(gate) }, () => refused.push(maxWaitMs));
     const ends = [];
     for (let n = 0; n < 3; n++) {
       await pass(1_000);
@@ -62,7 +63,7 @@ describe('Gate.watch', () => {
 
   test('sets no timer for the deadline of a call that left', async () => {
     const { gate, visitors } = await gateInOutage();
-    const stop = gate.watch(makeCall({}, { maxWaitMs: 1_000 }), makeLimits(gate), () => {});
+    const stop = gate.watch({ call: makeCall({}, { maxWaitMs: 1_000 }), limits: makeLimits(gate) }, () => {});
     visitors.ask('as patient', makeCall({}, { maxWaitMs: 1_000_000 }));
     await pass(700);
     stop();
