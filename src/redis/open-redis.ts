@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import type { StoreKey } from '../quota-store.ts';
 import { type RedisClient, scriptsOf } from './redis-client.ts';
-import { nameOf, PREFIX } from './redis-quota-store.ts';
+import { nameOf, PREFIX, withinTimeout } from './redis-quota-store.ts';
 
 /** A client connected to Redis, and a function that closes it. */
 interface OpenedRedis {
@@ -62,7 +62,7 @@ async function withIoredis(url: string): Promise<OpenedRedis | undefined> {
   redis.on('error', (error) => {
     lost = error;
   });
-  await answered(redis.connect()).catch((error: unknown) => {
+  await connected(redis.connect()).catch((error: unknown) => {
     redis.disconnect();
     throw lost ?? error;
   });
@@ -78,7 +78,7 @@ async function withNodeRedis(url: string): Promise<OpenedRedis | undefined> {
     socket: { connectTimeout: CONNECT_MS, reconnectStrategy: (tries) => (isOpened ? Math.min(tries * 50, 2_000) : false) },
   });
   redis.on('error', () => {});
-  await answered(redis.connect()).catch((error: unknown) => {
+  await connected(redis.connect()).catch((error: unknown) => {
     if (redis.isOpen) redis.destroy();
     throw error;
   });
@@ -89,12 +89,8 @@ async function withNodeRedis(url: string): Promise<OpenedRedis | undefined> {
 const CONNECT_MS = 5_000;
 
 /** Limits the time of a whole connection. The libraries limit only that of TCP, which a Redis that is suspended accepts. */
-function answered(connecting: Promise<unknown>): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`it did not answer within ${CONNECT_MS / 1_000} s`)), CONNECT_MS);
-    const stop = () => clearTimeout(timer);
-    connecting.then(() => resolve(), reject).then(stop, stop);
-  });
+function connected(connecting: Promise<unknown>): Promise<unknown> {
+  return withinTimeout(connecting, CONNECT_MS, `it did not answer within ${CONNECT_MS / 1_000} s`);
 }
 
 /** A Redis that does not accept a command for this long counts as down. */

@@ -22,7 +22,7 @@ const IS_FIELD: Readonly<Record<keyof LeaseResponse, (value: unknown) => boolean
 };
 
 /** Checks what a store answered. @throws TypeError that shows the answer */
-export function parseLeaseResponse(answer: unknown): LeaseResponse {
+function parseLeaseResponse(answer: unknown): LeaseResponse {
   if (typeof answer !== 'object' || answer === null) throw new TypeError(`it answered ${showValue(answer)}`);
   checkFields(answer);
   if (answer.granted > 0 && answer.expiresInMs === 0) throw badField('expiresInMs', 0);
