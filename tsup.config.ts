@@ -1,8 +1,9 @@
 import { rmSync } from 'node:fs';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
-import { defineConfig, type Options } from 'tsup';
+import { build as buildWithTsup, defineConfig, type Options } from 'tsup';
 
 /** What the sandbox and the command line bring with them, so that installing the SDK stays four packages. */
 const bundled = ['hono', '@hono/node-server', 'zod-openapi', 'commander', 'csv-parse'];
@@ -141,12 +142,27 @@ const doors = {
 
 const others: Options = { ...library, entry: doors, noExternal: bundled, esbuildPlugins: [classesOfMain] };
 
+const typed = { index: 'src/index.ts', ...doors };
+
 const types: Options = {
   ...library,
-  entry: { index: 'src/index.ts', ...doors },
+  entry: typed,
   // `AsyncDisposable` is in no `lib` before ESNext, and without it a project without @types/node could not read the types.
   dts: { only: true, banner: '/// <reference lib="esnext.disposable" />' },
 };
+
+/** Builds the types. Their bundler takes every class for a value, so the names that an entry point exports only as types are marked here. */
+async function buildTypes(options: Options): Promise<void> {
+  await buildWithTsup({ ...types, ...options, config: false });
+  for (const [door, source] of Object.entries(typed)) {
+    const values = Object.keys(await import(pathToFileURL(source).href));
+    const path = join(options.outDir ?? 'dist', `${door}.d.ts`);
+    const lines = (await readFile(path, 'utf8')).split('\n');
+    const mark = (exported: string, name: string) => (values.includes(name) ? exported : `type ${exported}`);
+    const marked = lines.map((line) => (line.startsWith('export {') ? line.replace(/(?:\w+ as )?(\w+)(?=,| \})/g, mark) : line));
+    await writeFile(path, marked.join('\n'));
+  }
+}
 
 const commandLine: Options = {
   entry: { cli: 'src/cli/main.ts' },
@@ -164,10 +180,11 @@ const commandLine: Options = {
   banner: { js: '#!/usr/bin/env node' },
 };
 
-export default defineConfig(({ dts, outDir = 'dist' }) => {
+export default defineConfig(async ({ dts, silent, outDir = 'dist' }) => {
   // CI builds once, and the scripts that build before they run something find it done.
   if (process.env.IS_BUILT === 'true' && outDir === 'dist') return [];
   // Here and not by `clean`, since all are built at the same time.
   rmSync(outDir, { recursive: true, force: true });
-  return [main(outDir), others, commandLine, ...(dts === false ? [] : [types])];
+  if (dts !== false) await buildTypes({ silent: silent === true, outDir });
+  return [main(outDir), others, commandLine];
 });

@@ -1,5 +1,7 @@
 import { writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { readDoors } from './api.ts';
 import { type Check, run } from './check.ts';
 import { type Projects, ROOT, TOOLS } from './projects.ts';
@@ -21,8 +23,9 @@ const WITH_NODE = { lib: ['ES2023'], types: ['node'] } as const;
 /** Every compiler, way to resolve and strictness in a project for browsers; what differs with the types of Node, and what needs OpenTelemetry, in one for Node. */
 export async function typeChecks({ plain, node }: Projects): Promise<Check[]> {
   const doors = Object.keys(await readDoors(join(plain, 'node_modules/petstore-inventory')));
-  await writeFile(join(node, 'doors.ts'), importAll(doors));
-  await writeFile(join(plain, 'doors.ts'), importAll(doors.filter((door) => door !== './otel')));
+  await writeFile(join(node, 'doors.ts'), await importAll(node, doors));
+  const withoutPeers = doors.filter((door) => door !== './otel');
+  await writeFile(join(plain, 'doors.ts'), await importAll(plain, withoutPeers));
   return Object.entries(COMPILERS).flatMap(([version, compiler]) => [
     ...Object.entries(RESOLUTIONS).flatMap(([resolution, resolve]) =>
       Object.entries(STRICTNESS).map(([strictness, strict]) =>
@@ -39,9 +42,15 @@ export async function typeChecks({ plain, node }: Projects): Promise<Check[]> {
   ]);
 }
 
-function importAll(doors: readonly string[]): string {
-  const names = doors.map((door) => `petstore-inventory${door.slice(1)}`);
-  return names.map((name, index) => `export * as door${index} from '${name}';\n`).join('');
+/** A module that imports every door, and compiles only if the values in its types are those that it exports. */
+async function importAll(project: string, doors: readonly string[]): Promise<string> {
+  const { resolve } = createRequire(join(project, 'package.json'));
+  const imports = doors.map(async (door, index) => {
+    const name = `petstore-inventory${door.slice(1)}`;
+    const values = Object.keys(await import(pathToFileURL(resolve(name)).href)).map((value) => `${value}: true`);
+    return `import * as door${index} from '${name}';\nexport const values${index}: Record<keyof typeof door${index}, true> = { ${values.join(', ')} };\n`;
+  });
+  return (await Promise.all(imports)).join('');
 }
 
 interface Compilation {
