@@ -6,7 +6,11 @@ import { readDoors } from './api.ts';
 import { type Check, run } from './check.ts';
 import { type Projects, ROOT, TOOLS } from './projects.ts';
 
-const COMPILERS = { '6.0': join(ROOT, 'node_modules/typescript/bin/tsc'), '5.9': join(TOOLS, 'typescript-5.9/bin/tsc') } as const;
+const COMPILERS = {
+  '5.6': join(TOOLS, 'typescript-5.6/bin/tsc'),
+  '6.0': join(ROOT, 'node_modules/typescript/bin/tsc'),
+  '7.0': join(TOOLS, 'typescript-7.0/bin/tsc'),
+} as const;
 const RESOLUTIONS = {
   nodenext: { module: 'nodenext', moduleResolution: 'nodenext' },
   bundler: { module: 'esnext', moduleResolution: 'bundler' },
