@@ -41,7 +41,10 @@ const PRINTED = {
 export type PetStoreFetch = typeof globalThis.fetch &
   ((
     input: Parameters<typeof globalThis.fetch>[0],
-    init?: Parameters<typeof globalThis.fetch>[1] & { priority?: 'high' | 'low' | 'auto' },
+    init?: Parameters<typeof globalThis.fetch>[1] & {
+      /** With `'low'`, waiting normal calls of the key go first. */
+      priority?: 'high' | 'low' | 'auto';
+    },
   ) => Promise<Response>);
 
 /**

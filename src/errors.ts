@@ -88,7 +88,7 @@ export interface FailureDetails {
  */
 export abstract class PetStoreError extends Error {
   /** The kind of failure, one for each class; branch on it. */
-  abstract readonly kind: string;
+  abstract readonly kind: PetStoreFailure['kind'];
   /** The code of the service's Error body; else one such as `http_502`, or that of the innermost cause, such as `ECONNREFUSED`. */
   readonly code: string | undefined;
   /** The HTTP status; undefined if no answer came. */

@@ -11,6 +11,7 @@ import {
   type PetStoreApi,
   PetStoreClient,
   type PetStoreClientOptions,
+  PetStoreError,
   type PetStoreFailure,
   type PlanLimits,
   type Quota,
@@ -198,6 +199,15 @@ describe('failures', () => {
 
   test('are recognized by isPetStoreError', () => {
     expectTypeOf(isPetStoreError).guards.toEqualTypeOf<PetStoreFailure>();
+  });
+
+  test('that instanceof recognises have one of the kinds', () => {
+    const isMissing = (error: unknown) => {
+      // @ts-expect-error there is no such kind
+      return error instanceof PetStoreError && error.kind === 'not_found';
+    };
+    expectTypeOf<PetStoreError['kind']>().toEqualTypeOf<PetStoreFailure['kind']>();
+    expectTypeOf(isMissing).returns.toEqualTypeOf<boolean>();
   });
 
   test('have fields of their own only if their kind is known', () => {

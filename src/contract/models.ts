@@ -69,7 +69,10 @@ export interface InventoryItem<Ids extends Int64 = 'number'> {
  * console.log(InventoryUpdate.safeParse({ quantity: 1.5 }).success); // → false
  */
 export const InventoryUpdate = z.object({ quantity: Quantity });
-export type InventoryUpdate = z.infer<typeof InventoryUpdate>;
+export interface InventoryUpdate {
+  /** The new stock count: a safe integer. The service may have narrower bounds. */
+  quantity: number;
+}
 
 /**
  * The body of every error answer (specification, Error).

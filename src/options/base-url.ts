@@ -22,7 +22,15 @@ export type Environment = 'production' | 'staging';
  * const addresses: BaseUrl = { production: 'https://shop.example/v1', staging: 'https://staging.shop.example/v1' };
  * console.log(new PetStoreClient({ apiKey, baseUrl: addresses }).baseUrl); // → https://shop.example/v1
  */
-export type BaseUrl = string | URL | { production?: string | URL | undefined; staging?: string | URL | undefined };
+export type BaseUrl =
+  | string
+  | URL
+  | {
+      /** The address of production. */
+      production?: string | URL | undefined;
+      /** The address of staging. */
+      staging?: string | URL | undefined;
+    };
 
 /** The longest address that is shown, in characters: a part would not tell which address is wrong. */
 const SHOWN_ADDRESS = 2048;

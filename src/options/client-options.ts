@@ -88,7 +88,13 @@ export interface PetStoreClientOptions<Ids extends Int64 = 'number'> {
    * clients of the key may use the rest.
    * @default 1
    */
-  share?: number | { low: number } | undefined;
+  share?:
+    | number
+    | {
+        /** The part that the low-priority calls may use, above 0 and at most 1. */
+        low: number;
+      }
+    | undefined;
   /**
    * Where the quota of this key is kept, so that several processes share it: `redisQuotaStore` or `fileQuotaStore`.
    * @default this process's memory

@@ -11,7 +11,21 @@ import { callOwn, SandboxError, show } from './sandbox-error.ts';
  * const latency: Latency = { medianMs: 5, p99Ms: 20 };
  * const slow = createSandbox({ latency, seed: 7 });
  */
-export type Latency = number | { fromMs: number; toMs: number } | { medianMs: number; p99Ms: number } | (() => number);
+export type Latency =
+  | number
+  | {
+      /** The shortest latency. */
+      fromMs: number;
+      /** The longest latency. */
+      toMs: number;
+    }
+  | {
+      /** Half of the requests take less. */
+      medianMs: number;
+      /** One request in a hundred takes longer. */
+      p99Ms: number;
+    }
+  | (() => number);
 
 /** The 99th percentile of the standard normal distribution. */
 const NORMAL_P99 = 2.3263;

@@ -11,7 +11,7 @@ export interface SyncItemErrorDetails {
   /** The HTTP status of the thrown error. */
   status?: number | undefined;
   /** `conflict`, `duplicate`, `unconfirmed` or `thrown`. */
-  reason?: string | undefined;
+  reason?: 'conflict' | 'duplicate' | 'unconfirmed' | 'thrown' | (string & {}) | undefined;
   /** Whether the change was applied. */
   outcome?: UpdateOutcome | undefined;
   /** The error that a client other than `PetStoreClient` threw. */
@@ -37,7 +37,7 @@ export class SyncItemError extends Error {
   /** The HTTP status of the thrown error. */
   readonly status: number | undefined;
   /** `conflict`, `duplicate`, `unconfirmed` or `thrown`. */
-  readonly reason: string | undefined;
+  readonly reason: SyncItemErrorDetails['reason'];
   /** Whether the change was applied; undefined for `conflict` and `duplicate`: nothing was sent for these. */
   readonly outcome: UpdateOutcome | undefined;
 

@@ -11,8 +11,15 @@ import { IntColumn } from '../stock/int-column.ts';
  * console.log(changes.length); // → 2
  */
 export type WantedEntry =
-  | { petId: PetId; quantity: number; adjust?: undefined }
   | {
+      /** An int64; a `bigint` if it is beyond ±(2^53−1). */
+      petId: PetId;
+      /** The quantity to set. */
+      quantity: number;
+      adjust?: undefined;
+    }
+  | {
+      /** An int64; a `bigint` if it is beyond ±(2^53−1). */
       petId: PetId;
       /** Added to the pet's quantity; may be negative. */
       adjust: number;
