@@ -114,7 +114,7 @@ export class Call {
   /** What the caller wanted, for messages, such as `update pet 42`. */
   get purpose(): string {
     const taken = this.delivered - (this.untaken?.() ?? 0);
-    if (taken > 0) return `read the inventory further than its first ${taken} items`;
+    if (taken > 0) return `read the inventory beyond item ${taken}`;
     return this.#own ? `${purposeOf(this)} ${this.#own.target}` : purposeOf(this);
   }
 

@@ -18,7 +18,7 @@ describe('Call', () => {
       'update pet 1152921504606846976',
       'list the inventory',
       'read the inventory',
-      'read the inventory further than its first 7 items',
+      'read the inventory beyond item 7',
     ]);
   });
 

@@ -46,7 +46,7 @@ test.concurrent.each<[string, Step, string]>([
     for await (const item of at.client.streamInventory()) items.push(item);
   };
   const error = await rejectionOf(reading());
-  expect(error).toMatchObject({ name, attempts: 1, message: expect.stringContaining('further than its first 3 items') });
+  expect(error).toMatchObject({ name, attempts: 1, message: expect.stringContaining('beyond item 3:') });
   expect(items).toHaveLength(3);
   expect(at.log.filter((line) => line.startsWith('settled'))).toHaveLength(1);
   expect(at.server.requests).toHaveLength(1);

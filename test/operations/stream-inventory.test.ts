@@ -63,7 +63,7 @@ describe('streamInventory', () => {
       name: 'ConnectionError',
       operation: 'streamInventory',
       message: expect.stringMatching(
-        /^Cannot read the inventory further than its first 2 items: the connection to \S+ failed: ECONNRESET$/,
+        /^Cannot read the inventory beyond item 2: the connection to \S+ failed: ECONNRESET$/,
       ),
     });
     expect([seen.length, log.at(-1)]).toEqual([1, 'settled unknown 0']);
