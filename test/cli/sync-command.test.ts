@@ -470,7 +470,8 @@ describe('--journal', () => {
   });
 
   test('that cannot be a journal ends with 2', async () => {
-    expect(await sync('petId,adjust\n1,1\n', ['--journal', file('')])).toMatchObject({ code: 2, err: expect.stringContaining('EISDIR') });
+    const folder = await sync('petId,adjust\n1,1\n', ['--journal', file('')]);
+    expect(folder).toMatchObject({ code: 2, err: expect.stringContaining('it is a folder; name a file in it') });
     expect(await sync('petId,adjust\n1,1\n', ['--journal', file('no/j')])).toMatchObject({
       code: 2,
       err: expect.stringContaining('no/j: make its folder first'),

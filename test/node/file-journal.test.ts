@@ -320,15 +320,15 @@ describe('fileJournal', () => {
   });
 
   test.each([
-    ['a folder', () => folder, 'EISDIR'],
-    ['a folder that is not there', () => join(folder, 'no', 'j'), 'ENOENT'],
-  ])('cannot be %s', async (_name, where, code) => {
+    ['a folder', () => folder, 'EISDIR', 'it is a folder; name a file in it'],
+    ['a file in a folder that is not there', () => join(folder, 'no', 'j'), 'ENOENT', 'make its folder first'],
+  ])('cannot be %s', async (_name, where, code, advice) => {
     const journal = fileJournal(where());
     await expect(linesOf(where())).rejects.toBeInstanceOf(JournalError);
     await expect(journal.append(['a'])).rejects.toMatchObject({
       kind: 'journal',
       code,
-      message: expect.stringContaining('Cannot open journal'),
+      message: `Cannot open journal ${where()}: ${advice}`,
     });
     await journal.close?.();
   });

@@ -62,9 +62,7 @@ describe('streamInventory', () => {
     expect(error).toMatchObject({
       name: 'ConnectionError',
       operation: 'streamInventory',
-      message: expect.stringMatching(
-        /^Cannot read the inventory beyond item 2: the connection to \S+ failed: ECONNRESET$/,
-      ),
+      message: expect.stringMatching(/^Cannot read the inventory beyond item 2: the connection to \S+ failed: ECONNRESET$/),
     });
     expect([seen.length, log.at(-1)]).toEqual([1, 'settled unknown 0']);
   });
