@@ -1,7 +1,7 @@
 import { checkClient, checkUpdated, type PetStoreApi } from '../api.ts';
 import { monotonicMs } from '../clock/monotonic.ts';
 import type { Int64, InventoryItem, PetId } from '../contract/models.ts';
-import { InvalidArgumentError, NotFoundError } from '../errors.ts';
+import { type FailureDetails, InvalidArgumentError, NotFoundError } from '../errors.ts';
 import { hidingKey } from '../hiding-key.ts';
 import { checkPetId } from '../options/rules.ts';
 import { fieldOf } from '../thrown.ts';
@@ -33,6 +33,8 @@ const ALWAYS = Number.NEGATIVE_INFINITY;
 const LEAST_BETWEEN_LOOKS_MS = 100;
 /** The pause of `'quota'` reads after a failed list. */
 const FIRST_PAUSE_MS = 1_000;
+/** An adjustment that ends before its update. */
+const UNSENT = { operation: 'updateInventory', outcome: 'not-sent' } as const;
 
 /** One read: its greatest age, and its pet; undefined for all pets. */
 interface Read {
@@ -189,9 +191,10 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
    * console.log(sold.quantity); // → 27
    */
   async adjust(petId: PetId, delta: number, options?: AdjustOptions): Promise<InventoryItem<Ids>> {
-    const pet = this.#check(() => checkPetId(petId, { outcome: 'not-sent' }));
-    const change = this.#check(() => checkDelta(delta, pet));
-    const { signal: own, ...bounds } = this.#check(() => checkAdjustOptions(options));
+    const pet = this.#check(() => checkPetId(petId, UNSENT));
+    const details = { ...UNSENT, petId: pet };
+    const change = this.#check(() => checkDelta(delta, details));
+    const { signal: own, ...bounds } = this.#check(() => checkAdjustOptions(options), details);
     this.#throwIfOver(own);
     this.#ending ??= new AbortController();
     this.#turns ??= new Turns();
@@ -243,8 +246,8 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
   }
 
   /** Checks arguments of the caller. */
-  #check<T>(check: () => T): T {
-    return hidingKey(this.#client, check);
+  #check<T>(check: () => T, details?: FailureDetails): T {
+    return hidingKey(this.#client, check, details);
   }
 
   #close(reason: unknown): void {
@@ -399,8 +402,7 @@ function hasForm<Ids extends Int64>(item: AnyItem, areIdsBigint: boolean): item 
 }
 
 function missing(petId: PetId): never {
-  const details = { operation: 'updateInventory', petId, outcome: 'not-sent' } as const;
-  throw new NotFoundError(`Cannot adjust pet ${petId}: the list of the stock has no such pet`, details);
+  throw new NotFoundError(`Cannot adjust pet ${petId}: the list of the stock has no such pet`, { ...UNSENT, petId });
 }
 
 interface Bounds {
@@ -414,5 +416,5 @@ interface Bounds {
 function outOfBounds({ petId, quantity, delta, min, max }: Bounds): InvalidArgumentError {
   const rule = quantity + delta < min ? `at least ${min}` : `at most ${max}`;
   const message = `Cannot adjust pet ${petId} by ${delta}: its quantity is ${quantity}, and the new one must be ${rule}`;
-  return new InvalidArgumentError(message, { argument: 'delta', operation: 'updateInventory', petId, outcome: 'not-sent' });
+  return new InvalidArgumentError(message, { ...UNSENT, argument: 'delta', petId });
 }

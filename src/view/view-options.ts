@@ -1,5 +1,5 @@
-import type { InventoryItem, PetId } from '../contract/models.ts';
-import { InvalidArgumentError } from '../errors.ts';
+import type { InventoryItem } from '../contract/models.ts';
+import { type FailureDetails, InvalidArgumentError } from '../errors.ts';
 import { badOption, isSignal, numberOption, refuseUnknown, showValue, signalOption } from '../options/rules.ts';
 
 /**
@@ -152,10 +152,10 @@ export function checkAdjustOptions(options: AdjustOptions = {}): { min: number; 
 }
 
 /** @throws InvalidArgumentError for a value that is not a safe integer */
-export function checkDelta(delta: unknown, petId: PetId): number {
+export function checkDelta(delta: unknown, details: FailureDetails): number {
   if (typeof delta === 'number' && Number.isSafeInteger(delta)) return delta;
-  const details = { argument: 'delta', petId, outcome: 'not-sent' } as const;
-  throw new InvalidArgumentError(`Cannot use ${showValue(delta)} as \`delta\`: it must be an integer up to 2^53-1`, details);
+  const message = `Cannot use ${showValue(delta)} as \`delta\`: it must be an integer up to 2^53-1`;
+  throw new InvalidArgumentError(message, { argument: 'delta', ...details });
 }
 
 /** A bare value was probably meant for the first known option, or for `signal`. */

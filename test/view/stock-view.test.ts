@@ -632,13 +632,15 @@ describe('bad input', () => {
     expect(log()).toEqual([]);
   });
 
-  test('a bad id, delta or client is an InvalidArgumentError', async () => {
+  test('a bad id, delta or client is an InvalidArgumentError, and a bad argument of an adjustment is not sent', async () => {
     const { view, log } = openShop();
+    const unsent = { operation: 'updateInventory', outcome: 'not-sent' };
     const ids = [2 ** 53, 1.5, 2n ** 63n].map((petId) => rejectionOf(view.get(petId)));
     expect(await Promise.all(ids)).toMatchObject(ids.map(() => ({ kind: 'invalid-argument', argument: 'petId' })));
     expect(thrownBy(() => view.peek(0.5))).toBeInstanceOf(InvalidArgumentError);
-    expect(await rejectionOf(view.adjust(1.5, 1))).toMatchObject({ argument: 'petId', outcome: 'not-sent' });
-    expect(await rejectionOf(view.adjust(1, 0.5))).toMatchObject({ argument: 'delta' });
+    expect(await rejectionOf(view.adjust(1.5, 1))).toMatchObject({ argument: 'petId', ...unsent });
+    expect(await rejectionOf(view.adjust(1, 0.5))).toMatchObject({ argument: 'delta', petId: 1, ...unsent });
+    expect(await rejectionOf(view.adjust(1, 1, { min: 2, max: 1 }))).toMatchObject({ option: 'min', petId: 1, ...unsent });
     expect(thrownBy(() => Reflect.construct(StockView, [{}]))).toMatchObject({ argument: 'client' });
     expect(log()).toEqual([]);
   });
