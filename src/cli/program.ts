@@ -11,6 +11,7 @@ import type { SyncCommandOptions } from './commands/sync.ts';
 import { type WatchOptions, watch } from './commands/watch.ts';
 import type { CommonOptions } from './connect.ts';
 import type { ExitCode } from './exit-code.ts';
+import { hideKey } from './hide-key.ts';
 import type { JobOptions } from './job.ts';
 import { messageText } from './tell.ts';
 import type { Terminal } from './terminal.ts';
@@ -35,7 +36,7 @@ export function createProgram(terminal: Terminal, { exit, writeOut }: ProgramOut
     .configureOutput({
       writeOut,
       writeErr: (text) => terminal.stderr.write(messageText(text, terminal)),
-      outputError: (text, write) => write(text.replace(/^error: /, 'petstore: ').replace(/\n(?=.)/g, ' ')),
+      outputError: (text, write) => write(usageText(hideKey(text, terminal))),
     })
     .addHelpText('after', ENVIRONMENT_HELP);
   addListCommands(program, terminal, exit);
@@ -46,6 +47,15 @@ export function createProgram(terminal: Terminal, { exit, writeOut }: ProgramOut
   addSandboxCommand(program, terminal, exit);
   addMcpCommand(program, terminal, exit);
   return program;
+}
+
+/** A mistake in one line. The value of an unknown option is left out, since it may be a key that no variable has. */
+function usageText(text: string): string {
+  return text
+    .replace(/^error: /, 'petstore: ')
+    .replace(/(?<=unknown option ')(--[^=']*|-[a-z]).*'/is, "$1'")
+    .replace(/'--[\w-]*(?:key|token)'/i, '$&: no option takes the key: set PETSTORE_API_KEY')
+    .replace(/\n(?=.)/g, ' ');
 }
 
 function addListCommands(program: Command, terminal: Terminal, exit: (code: ExitCode) => void): void {
