@@ -194,7 +194,7 @@ function publicKey(): ConfigurationError {
   return new ConfigurationError(message, { option: 'dangerouslyAllowBrowser' });
 }
 
-const KEY_RULE = 'visible ASCII characters only, without white space and without "Bearer" before them (RFC 6750 section 2.1)';
+const KEY_RULE = 'visible ASCII without white space, with no "Bearer" before it, and no address (RFC 6750 section 2.1)';
 
 function resolveApiKey(apiKey: unknown): string | ApiKeySource {
   if (isSource(apiKey)) return apiKey;
@@ -225,7 +225,8 @@ export function checkApiKey(apiKey: unknown): string {
   if (typeof apiKey !== 'string') throw badOption('apiKey', 'a string or a function that gives one');
   if (apiKey === '')
     throw new ConfigurationError('Cannot use an empty key as `apiKey`: is the variable that it comes from set?', { option: 'apiKey' });
-  if (!/^[\x21-\x7e]+$/.test(apiKey)) throw badOption('apiKey', KEY_RULE);
+  // An address in place of the key means that the key is in place of the address, whose error would show it.
+  if (!/^(?!https?:)[\x21-\x7e]+$/.test(apiKey)) throw badOption('apiKey', KEY_RULE);
   return apiKey;
 }
 

@@ -306,9 +306,10 @@ describe('PetStoreClient refuses in its constructor', () => {
 });
 
 describe('checkApiKey', () => {
-  test('accepts every text of visible ASCII', () => {
+  test('accepts every text of visible ASCII that is no address', () => {
+    const keys = fc.stringMatching(/^[!-~]+$/).filter((key) => !/^https?:/.test(key));
     fc.assert(
-      fc.property(fc.stringMatching(/^[!-~]+$/), (key) => {
+      fc.property(keys, (key) => {
         expect(checkApiKey(key)).toBe(key);
       }),
       FUZZ,

@@ -201,6 +201,12 @@ test.each(['psk_\r\nX-Evil: 1', 'psk_\n', 'psk a', '\u0000psk', 'Bearer psk', 'p
   },
 );
 
+test('key and address that were swapped are refused without showing the key', () => {
+  const error = thrownBy(() => new PetStoreClient({ apiKey: 'https://shop.example/v1', baseUrl: KEY }));
+  expect(error).toMatchObject({ name: 'ConfigurationError', option: 'apiKey', message: expect.stringContaining('no address') });
+  expectNoKeyIn(error);
+});
+
 test.each<Record<string, string>>([
   { 'x-a': 'b\r\nX-Evil: 1' },
   { 'x-a': 'b\u0000' },
