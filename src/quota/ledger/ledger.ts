@@ -135,13 +135,13 @@ export class Ledger {
     if (isFull) return FULL;
     if (this.#unknownSinceMs !== undefined) return this.#lookForProbe(nowMs, this.#unknownSinceMs);
     // One request at a time finds out whether it is an outage.
-    if (this.#outage.isSuspected) return { ...this.#slowDown(inFlight > 0, nowMs), reason: 'outage' };
+    if (this.#outage.isSuspected) return { ...this.#lookForOne(inFlight > 0, nowMs), reason: 'outage' };
     const slots = Math.floor(this.#caution.mostInFlight({ inFlight, waiting }, nowMs)) - inFlight;
     if (slots <= 0) return FULL;
     const sure = Math.min(free, this.windows.minute.sure(nowMs));
     if (sure > 0) return { free: Math.min(sure, slots), at: nowMs, reason: 'quota' };
     // The candidates disagree: one probe at a time.
-    return this.#slowDown(this.#outstanding.unanswered > 0, nowMs);
+    return this.#lookForOne(this.unanswered > 0, nowMs);
   }
 
   /** Whether the client has a share, and no header says that the key's own quota is used up. */
@@ -179,11 +179,11 @@ export class Ledger {
     // After the key was closed, one request is sent first: others before its answer may be refused too. That probe may be older than the
     // latest closure: an answer to an earlier request can close the key again.
     if (this.#isReopening && this.#probe !== undefined) return FULL;
-    return this.#slowDown(!this.#isReopening && this.#outstanding.isSince(unknownSinceMs), nowMs);
+    return this.#lookForOne(!this.#isReopening && this.#outstanding.isSince(unknownSinceMs), nowMs);
   }
 
   /** Allows one request: while another one is out, once that should have been answered; a little later if the last ones failed. */
-  #slowDown(isOut: boolean, nowMs: number): Outlook {
+  #lookForOne(isOut: boolean, nowMs: number): Outlook {
     const { probeAtMs } = this.#outage;
     const readyAtMs = isOut ? this.#outstanding.lastSentAtMs + this.#outstanding.patienceMs : nowMs;
     const at = Math.max(probeAtMs, readyAtMs);
@@ -248,14 +248,14 @@ export class Ledger {
     sending.answeredAtMs = nowMs;
     const { atMs: sentAtMs } = sending;
     const { status, remaining, retryAfterMs } = answer;
-    const concurrent = this.#outstanding.concurrentWith(sending);
+    const hasFailed = status >= 400;
     this.#outstanding.observe(sentAtMs, nowMs);
-    this.windows.minute.answer(sentAtMs, nowMs, { hasFailed: status >= 400 });
-    this.windows.day.answer(sentAtMs, nowMs, { hasFailed: status >= 400 });
+    this.windows.minute.answer(sentAtMs, nowMs, { hasFailed });
+    this.windows.day.answer(sentAtMs, nowMs, { hasFailed });
     this.#settleProbe(sending);
     this.#observeHealth(sending, answer, nowMs);
-    const { unanswered } = this.#outstanding;
-    const outcome = { status, remaining, retryAfterMs, unanswered, concurrent, sentAtMs, nowMs };
+    const { unanswered } = this;
+    const outcome = { status, remaining, retryAfterMs, unanswered, concurrent: this.#outstanding.concurrentWith(sending), sentAtMs, nowMs };
     const subject = this.#observeWindow(answer, outcome);
     this.#alignCounter(nowMs);
     // The refusals of requests that were sent together have one cause.

@@ -57,7 +57,6 @@ export class QuotaWindow {
   #counter: SlidingCounter | undefined;
   #candidates: readonly Candidate[];
   #planned: number;
-  // The Limit of the headers; undefined until observed.
   #observedLimit: number | undefined;
   // A larger Limit that only the latest answer reported.
   #claimedLimit: number | undefined;
@@ -260,7 +259,7 @@ export class QuotaWindow {
     // The turn comes before anything is forgotten, since a counter takes the requests of others along into the next window.
     const { hasOthers } = this;
     let asks = this.isOver(nowMs) && this.#begin(nowMs, unanswered);
-    asks = this.#endWait(nowMs) || asks;
+    asks = this.#endRetryAfter(nowMs) || asks;
     if (nowMs >= this.#expiresAtMs) {
       asks ||= hasOthers;
       this.forget();
@@ -268,8 +267,8 @@ export class QuotaWindow {
     return asks;
   }
 
-  /** Returns whether a Retry-After has passed although the leading candidate admits no request yet. */
-  #endWait(nowMs: number): boolean {
+  /** Forgets others if a Retry-After has passed and the leading candidate still admits no request. Returns whether that is so. */
+  #endRetryAfter(nowMs: number): boolean {
     if (!this.#ask || nowMs < this.#ask.atMs || this.lead.free(nowMs) >= 1) return false;
     for (const candidate of this.#candidates) candidate.forget();
     return true;

@@ -8,13 +8,6 @@ import { areOtherPlans, commonShare, limitsOf, type QuotaSettings, shareOf, stri
 /** What is known of a key's quota, in the form in which it is reported to other processes. */
 type Observed = Pick<LeaseRequest, 'plan' | 'limitPerDay' | 'minute' | 'day'>;
 
-/** A plan that is larger than the service's limit. */
-interface Overstatement {
-  window: 'minute' | 'day';
-  planned: number;
-  observed: number;
-}
-
 /** A Reset further away than this cannot be the minute's. */
 export const LONGEST_MINUTE_MS = 120_000;
 /** If `Date` is right, the minute's Reset is at most this far ahead, since both are cut to whole seconds. */
@@ -81,7 +74,7 @@ export class Windows {
   }
 
   /** A limit of the given plan that is larger than what the headers say; undefined if there is none. */
-  get overstatement(): Overstatement | undefined {
+  get overstatement(): { window: 'minute' | 'day'; planned: number; observed: number } | undefined {
     if (!this.#isPlanGiven) return undefined;
     const { requestsPerMinute, requestsPerDay } = this.#limits;
     return overstatementOf('minute', requestsPerMinute, this.minute) ?? overstatementOf('day', requestsPerDay, this.day);
@@ -230,10 +223,10 @@ function learnedPlan(minute: ObservedWindow | undefined, share: number): Partial
 }
 
 function overstatementOf(
-  window: Overstatement['window'],
+  window: 'minute' | 'day',
   planned: number | undefined,
   { observedLimit: observed, isBucket }: QuotaWindow,
-): Overstatement | undefined {
+): Windows['overstatement'] {
   // A plan without a limit overstates nothing. A Limit may be the size of a bucket instead.
   const isKnown = planned !== undefined && observed !== undefined && !isBucket;
   return isKnown && observed < planned ? { window, planned, observed } : undefined;

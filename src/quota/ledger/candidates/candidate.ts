@@ -77,9 +77,9 @@ export abstract class Candidate {
   /** Requests that the service counts and this client did not send; undefined until a Remaining was observed. */
   offset: number | undefined;
   /** The latest `offset` before the observations were discarded; undefined if there was none. */
-  expected: number | undefined;
+  protected expected: number | undefined;
   /** Requests that the service allows beyond the plan; undefined if none. */
-  withheld: number | undefined;
+  protected withheld: number | undefined;
   /** From 0 (every answer fits) to 4 (none does). */
   doubt = 0;
   protected limit: number;

@@ -106,7 +106,6 @@ export class TokenBucket extends Candidate {
     this.#own?.take(-1, nowMs);
   }
 
-  /** The answer to a request came. */
   answer(sentAtMs: number, nowMs: number): void {
     this.#tokens.answer(sentAtMs, nowMs);
     this.#own?.answer(sentAtMs, nowMs);
