@@ -28,21 +28,28 @@ export class Redactor {
 
   /** Replaces the key by `***`, even if characters of it are percent-encoded or escaped as in JSON or HTML, once or twice. */
   hide(text: string): string {
-    const left = this.#cutKeys(text, asWritten);
-    return BEGINS_ESCAPE.test(left) ? WAYS_TO_READ.reduce((rest, read) => this.#cutKeys(rest, read), left) : left;
+    let left = this.#cutKeys(text, asWritten(text));
+    if (!BEGINS_ESCAPE.test(left)) return left;
+    let reading = asWritten(left);
+    for (const escapes of WAYS_TO_READ) {
+      const cut = this.#cutKeys(left, escapes.reduce(unescaped, reading));
+      if (cut !== left) reading = asWritten(cut);
+      left = cut;
+    }
+    return left;
   }
 
   /** Hides the key, even if control characters split it, replaces these by a space and cuts the text to `most` bytes of UTF-8. */
   clean(text: string, most = KEPT_TEXT): string {
     const hidden = this.hide(text);
-    const hasControls = withoutControls(hidden) !== hidden;
-    const visible = (hasControls ? this.hide(withoutControls(this.#cutKeys(hidden, readJoined))) : hidden).trim();
+    const joined = unescaped(asWritten(hidden), CONTROLS);
+    const hasControls = joined.plain.length < hidden.length;
+    const visible = (hasControls ? this.hide(withoutControls(this.#cutKeys(hidden, joined))) : hidden).trim();
     // A character of which only some bytes fit is left out.
     return visible.slice(0, new TextEncoder().encodeInto(visible, new Uint8Array(most)).read);
   }
 
-  #cutKeys(text: string, read: (text: string) => Reading): string {
-    const { plain, startOf } = read(text);
+  #cutKeys(text: string, { plain, startOf }: Reading): string {
     const kept: string[] = [];
     let end = 0;
     for (const [from, to] of this.#findKeys(plain)) {
@@ -78,11 +85,6 @@ function asWritten(text: string): Reading {
   return { plain: foldCase(text), startOf: (index) => index };
 }
 
-/** A text without its control characters. */
-function readJoined(text: string): Reading {
-  return unescaped(asWritten(text), CONTROLS);
-}
-
 const BEGINS_ESCAPE = /[%\\&]/;
 /** `%2B` of addresses. */
 const PERCENT_ESCAPE = /%([\da-f]{2})/gi;
@@ -99,27 +101,32 @@ const WEB_ESCAPE = new RegExp(`${HTML_ESCAPE.source}|${PERCENT_ESCAPE.source}`, 
 const ESCAPES = [WEB_ESCAPE, TEXT_ESCAPE, PERCENT_ESCAPE, HTML_ESCAPE];
 
 /** Every escape, and every pair of nested escapes: a page may quote an address, and JSON may quote a page. */
-const WAYS_TO_READ = ESCAPES.flatMap((outer) =>
-  [[outer], ...ESCAPES.map((inner) => [outer, inner])].map(
-    (patterns) => (text: string) => (text.search(outer) < 0 ? asWritten(text) : patterns.reduce(unescaped, asWritten(text))),
-  ),
-);
+const WAYS_TO_READ = ESCAPES.flatMap((outer) => [[outer], ...ESCAPES.map((inner) => [outer, inner])]);
 
-function unescaped({ plain, startOf }: Reading, pattern: RegExp): Reading {
-  const parts: string[] = [];
-  const starts: number[] = [];
+function unescaped(reading: Reading, pattern: RegExp): Reading {
+  const { plain, startOf } = reading;
+  if (plain.search(pattern) < 0) return reading;
+  const pieces: { text: string; from: number }[] = [];
   let end = 0;
-  const add = (part: string, to: number) => {
-    parts.push(part);
-    for (let index = 0; index < part.length; index += 1) starts.push(startOf(end + index));
+  const add = (text: string, to: number) => {
+    pieces.push({ text, from: end });
     end = to;
   };
   for (const found of plain.matchAll(pattern)) {
     add(plain.slice(end, found.index), found.index);
-    add(pattern === TEXT_ESCAPE ? readTextEscape(found) : readWebEscape(found), found.index + found[0].length);
+    add(foldCase(pattern === TEXT_ESCAPE ? readTextEscape(found) : readWebEscape(found)), found.index + found[0].length);
   }
   add(plain.slice(end), plain.length);
-  return { plain: foldCase(parts.join('')), startOf: (index) => starts[index] ?? startOf(end) };
+  // Found only for a text with a key, which is rare.
+  let starts: number[] | undefined;
+  const findStarts = () => pieces.flatMap(({ text, from }) => Array.from({ length: text.length }, (_, index) => startOf(from + index)));
+  return {
+    plain: pieces.map(({ text }) => text).join(''),
+    startOf: (index) => {
+      starts ??= findStarts();
+      return starts[index] ?? startOf(plain.length);
+    },
+  };
 }
 
 function readWebEscape([, code, decimal, entity = '', hex = code]: RegExpExecArray): string {
