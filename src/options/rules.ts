@@ -57,8 +57,7 @@ export function numberOption<Default>(option: string, value: unknown, fallback: 
 }
 
 function follows(value: number, { min, above = false, max = LARGEST, integer = false }: NumberRule): boolean {
-  if (!Number.isFinite(value) || value > max) return false;
-  return (above ? value > min : value >= min) && (!integer || Number.isSafeInteger(value));
+  return (above ? value > min : value >= min) && value <= max && (!integer || Number.isSafeInteger(value));
 }
 
 function describeRule({ min, above = false, max, integer = false }: NumberRule): string {
