@@ -56,16 +56,9 @@ export class Exchange {
   send(send: Send, request: Omit<WireRequest, 'signal'>): Promise<Received> {
     return new Promise((resolve, reject) => {
       this.#giveUp = reject;
-      const fail = (thrown: unknown) => reject(this.#reasonOf(thrown, isNetworkError(thrown)));
-      try {
-        const take = (response: WireAnswer) => resolve(this.#take(response));
-        Promise.resolve(send({ ...request, signal: this.#signal }))
-          .then(take)
-          .catch(fail);
-      } catch (thrown) {
-        // A caller's fetch may also throw synchronously.
-        fail(thrown);
-      }
+      // Async, since a caller's fetch may also throw synchronously.
+      const receive = async () => resolve(this.#take(await send({ ...request, signal: this.#signal })));
+      receive().catch((thrown: unknown) => reject(this.#reasonOf(thrown, isNetworkError(thrown))));
     });
   }
 
