@@ -1,4 +1,5 @@
 import type { PetId } from './contract/models.ts';
+import { fieldOf } from './thrown.ts';
 
 /** Marks the errors of every copy of the package, since `instanceof` does not recognise those of another copy. */
 const BRAND = Symbol.for('petstore-inventory.error');
@@ -418,5 +419,5 @@ export type PetStoreFailure =
  * }
  */
 export function isPetStoreError(error: unknown): error is PetStoreFailure {
-  return typeof error === 'object' && error !== null && BRAND in error;
+  return fieldOf(error, BRAND) === true;
 }

@@ -3,7 +3,7 @@ import { isPromise } from './clock/is-promise.ts';
 import { monotonicMs } from './clock/monotonic.ts';
 import { isRequestBound } from './clock/request-bound.ts';
 import { untilAborted } from './clock/until-aborted.ts';
-import { PetStoreError } from './errors.ts';
+import { isPetStoreError } from './errors.ts';
 import type { ClientEvents, Emitter } from './events.ts';
 import type { Operation, StreamOperation } from './operations/operation.ts';
 import type { CallOptions } from './options/call-options.ts';
@@ -195,7 +195,7 @@ export class Pipeline<Item extends object> {
   #fail(call: Call, failure: unknown): unknown {
     const error: unknown = call.signal.aborted ? call.signal.reason : failure;
     // V8 finds the callers from here, two frames up. The reason of an abort is the caller's.
-    const isOwn = error instanceof PetStoreError && error !== call.options.signal?.reason && call.supersededBy === undefined;
+    const isOwn = isPetStoreError(error) && error !== call.options.signal?.reason && call.supersededBy === undefined;
     if (isOwn) addCallers(error, new Error());
     this.#settle(call, { error });
     return error;

@@ -10,9 +10,9 @@ export function isError(thrown: unknown): thrown is Error {
 }
 
 /** A field of a thrown value; undefined if it has none. */
-export function fieldOf(thrown: unknown, field: string): unknown {
+export function fieldOf(thrown: unknown, field: PropertyKey): unknown {
   try {
-    return typeof thrown === 'object' && thrown !== null ? Reflect.get(thrown, field) : undefined;
+    return Reflect.get(Object(thrown), field);
   } catch {
     return undefined;
   }

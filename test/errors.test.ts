@@ -109,6 +109,12 @@ describe('isPetStoreError', () => {
   ])('is false for %o', (thrown) => {
     expect(isPetStoreError(thrown)).toBe(false);
   });
+
+  test('is false for a revoked proxy, of which nothing can be read', () => {
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    expect(isPetStoreError(proxy)).toBe(false);
+  });
 });
 
 describe('toJSON', () => {

@@ -484,6 +484,19 @@ describe('an abort ends a call at once, at whatever step it is, with its reason,
     expect([seen.length, log]).toEqual([0, ['settled not-sent 100']]);
   });
 
+  test('with a revoked proxy, of which nothing can be read', async () => {
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    const { client, log } = scriptedClient([hang]);
+    const controller = new AbortController();
+    const calls = [controller.signal, AbortSignal.abort(proxy)].map((signal) => client.listInventory({ signal }));
+    const areReasons = Promise.all(calls.map((call) => call.catch((thrown: unknown) => thrown === proxy)));
+    await vi.advanceTimersByTimeAsync(10);
+    controller.abort(proxy);
+    expect(await areReasons).toEqual([true, true]);
+    expect(log).toEqual(['settled not-sent 0', 'request 1 GET /inventory', 'settled unknown 10']);
+  });
+
   test('by AbortSignal.timeout and by a DOMException alike: the reason is passed on', async () => {
     const { client } = scriptedClient([hang]);
     const controller = new AbortController();

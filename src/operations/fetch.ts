@@ -5,6 +5,7 @@ import { addressText, showAddress } from '../options/base-url.ts';
 import { RESERVED_HEADERS, type RequestOptions } from '../options/call-options.ts';
 import { hasMethods, showValue } from '../options/rules.ts';
 import type { Redactor } from '../redactor.ts';
+import { fieldOf } from '../thrown.ts';
 import type { RequestBody } from '../transport/http.ts';
 import type { OpenAnswer } from '../transport/open-answer.ts';
 import { type AttemptRequest, shownPath } from '../transport/transport.ts';
@@ -111,8 +112,7 @@ class FetchOperation implements StreamOperation<Response> {
   /** The service's last answer in place of its error, also if the gate then refused another attempt. */
   instead(failure: unknown): Response | undefined {
     const refused = this.#refused;
-    const cause = failure instanceof Error ? failure.cause : undefined;
-    return refused && (failure === refused.failure || cause === refused.failure) ? refused.response : undefined;
+    return refused && [failure, fieldOf(failure, 'cause')].includes(refused.failure) ? refused.response : undefined;
   }
 }
 

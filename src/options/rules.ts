@@ -88,7 +88,7 @@ export function functionOption<Given>(option: string, value: Given): Given {
 
 /** Whether an object has functions of all these names. */
 export function hasMethods(value: unknown, names: readonly string[]): boolean {
-  return typeof value === 'object' && value !== null && names.every((name) => typeof fieldOf(value, name) === 'function');
+  return typeof value === 'object' && names.every((name) => typeof fieldOf(value, name) === 'function');
 }
 
 /** Whether it is an AbortSignal, of whichever realm: in some runtimes, that of a Request is no instance of the global class. */

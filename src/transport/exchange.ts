@@ -3,7 +3,7 @@ import { LightSignal } from '../clock/light-signal.ts';
 import { monotonicMs } from '../clock/monotonic.ts';
 import { startTimeLimit } from '../clock/timer.ts';
 import { type Answer, readAnswer } from '../contract/limits.ts';
-import { ConfigurationError, ConnectionError, type PetStoreError, TimeoutError } from '../errors.ts';
+import { ConfigurationError, isPetStoreError, type PetStoreError } from '../errors.ts';
 import { hasMethods } from '../options/rules.ts';
 import type { NetworkFailure } from './attempt-observer.ts';
 import { readerOf } from './body-reader.ts';
@@ -159,7 +159,7 @@ export class Exchange {
   /** The failure of this exchange if the network or the service is to blame for it, and not the caller's own code. */
   networkFailure(failure: unknown): NetworkFailure | undefined {
     if (this.#isOwnMistake) return undefined;
-    return failure instanceof ConnectionError || failure instanceof TimeoutError ? failure : undefined;
+    return isPetStoreError(failure) && (failure.kind === 'connection' || failure.kind === 'timeout') ? failure : undefined;
   }
 
   #restartTimer(): void {
@@ -181,7 +181,7 @@ export class Exchange {
     if (this.#signal.aborted) return this.#signal.reason;
     if (this.#isOver) return new DOMException('The answer was dropped', 'AbortError');
     this.#isOwnMistake = !isOfNetwork;
-    if (!(thrown instanceof ConfigurationError)) return this.failure(thrown);
+    if (!isPetStoreError(thrown) || thrown.kind !== 'configuration') return this.failure(thrown);
     // A fetch with bad settings has sent nothing.
     if (!this.#isAnswered) this.#call.refused('connection');
     return ofCall(thrown, this.#call);

@@ -2,9 +2,11 @@ import hasKnownText from 'is-network-error';
 import { isError, messageOf, textOf } from '../thrown.ts';
 import { causesOf, innermostCode } from './safe-cause.ts';
 
+const BODY_FAILURE = 'BodyFailure';
+
 /** The failure of a stream that the caller gave as the body of a request. Its own error may have the code of a broken connection. */
 export class BodyFailure extends Error {
-  override readonly name = 'BodyFailure';
+  override readonly name = BODY_FAILURE;
 
   constructor(thrown: unknown) {
     super(`the body of the request failed: ${messageOf(thrown)}`);
@@ -23,7 +25,7 @@ const MISTAKE_CODE = /^ERR_(?!TLS|SSL)/;
  * and those of workerd, Electron and most libraries with an Error of another name.
  */
 export function isNetworkError(thrown: unknown): boolean {
-  if (causesOf(thrown).some((error) => error instanceof BodyFailure)) return false;
+  if (causesOf(thrown).some((error) => textOf(error, 'name') === BODY_FAILURE)) return false;
   if (!isMistake(thrown)) return isError(thrown);
   if (hasKnownText(thrown)) return true;
   const code = innermostCode(thrown);

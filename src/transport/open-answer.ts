@@ -1,6 +1,6 @@
 import type { Call } from '../call.ts';
 import type { Answer } from '../contract/limits.ts';
-import { PetStoreError } from '../errors.ts';
+import { isPetStoreError, type PetStoreError } from '../errors.ts';
 import { isBrowser } from '../options/environment.ts';
 import type { Redactor } from '../redactor.ts';
 import type { AttemptObserver } from './attempt-observer.ts';
@@ -92,7 +92,7 @@ export class OpenAnswer {
 
   /** Reports why the body could not be read. An error with a status concerns the content, and is not a failure of the connection. */
   broke(failure: unknown): void {
-    if (failure instanceof PetStoreError && failure.status !== undefined) return;
+    if (isPetStoreError(failure) && failure.status !== undefined) return;
     this.#parts.observer.fail(this.body.networkFailure(failure));
   }
 

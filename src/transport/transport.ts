@@ -7,7 +7,7 @@ import { untilAborted } from '../clock/until-aborted.ts';
 import { API_VERSION, isServiceFailure, isSuccess } from '../contract/http.ts';
 import type { Answer } from '../contract/limits.ts';
 import { duration } from '../duration.ts';
-import { ConfigurationError } from '../errors.ts';
+import { ConfigurationError, isPetStoreError } from '../errors.ts';
 import { loadPart } from '../load-part.ts';
 import { isBrowser } from '../options/environment.ts';
 import type { Redactor } from '../redactor.ts';
@@ -129,7 +129,7 @@ export class Transport {
     try {
       return await untilAborted(untilAborted(key, call.signal), limit.signal);
     } catch (error) {
-      throw error instanceof ConfigurationError ? ofCall(error, call) : error;
+      throw isPetStoreError(error) && error.kind === 'configuration' ? ofCall(error, call) : error;
     } finally {
       call.holdup = undefined;
       stopTimer();

@@ -13,6 +13,13 @@ const unreadable = Object.defineProperty(new Error('x'), 'code', {
   },
 });
 
+/** Not even its prototype can be read. */
+function revoked(): object {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  return proxy;
+}
+
 /** A caller's fetch that fails, or whose answer does. */
 const BROKEN: [string, () => unknown][] = [
   ['throws a text', () => Promise.reject('gone')],
@@ -21,6 +28,12 @@ const BROKEN: [string, () => unknown][] = [
   ['throws an object without a prototype', () => Promise.reject(Object.create(null))],
   ['throws a symbol', () => Promise.reject(Symbol('gone'))],
   ['throws an error that must not be looked at', () => Promise.reject(unreadable)],
+  ['throws a revoked proxy', () => Promise.reject(revoked())],
+  ['throws an error caused by a revoked proxy', () => Promise.reject(new TypeError('fetch failed', { cause: revoked() }))],
+  [
+    'gives a body that breaks with a revoked proxy',
+    async () => new Response(new ReadableStream({ pull: (body) => body.error(revoked()) })),
+  ],
   [
     'throws an error whose name is a number',
     () => Promise.reject(Object.assign(new Error('x'), { name: 7, message: 8, stack: 9, code: 10 })),
