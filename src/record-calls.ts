@@ -167,7 +167,7 @@ class LatestLines {
   }
 
   text(): string {
-    return [this.#first, ...this.#lines.slice(-this.#latest || this.#lines.length)].join('');
+    return [this.#first, ...this.#lines.slice(-this.#latest)].join('');
   }
 
   /** Drops old lines in batches: to drop one at a time would move the whole array for every line. */
