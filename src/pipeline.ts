@@ -2,7 +2,6 @@ import { Call } from './call.ts';
 import { isPromise } from './clock/is-promise.ts';
 import { monotonicMs } from './clock/monotonic.ts';
 import { isRequestBound } from './clock/request-bound.ts';
-import { untilAborted } from './clock/until-aborted.ts';
 import { isPetStoreError } from './errors.ts';
 import type { ClientEvents, Emitter } from './events.ts';
 import type { Operation, StreamOperation } from './operations/operation.ts';
@@ -95,11 +94,7 @@ export class Pipeline<Item extends object> {
       call.signal.throwIfAborted();
       // Awaited only if there is something to prepare, so that calls keep their order.
       const preparing = operation.prepare?.(call);
-      if (preparing) {
-        call.holdup = () => ({ why: 'the body of its Request did not come', until: undefined });
-        await untilAborted(preparing, call.signal);
-        call.holdup = undefined;
-      }
+      if (preparing) await preparing;
       return await this.#retry(call, () => this.#attemptToOpen(call, operation));
     } catch (failure) {
       const instead = call.signal.aborted ? undefined : operation.instead?.(failure);

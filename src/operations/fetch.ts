@@ -1,4 +1,5 @@
 import type { Call, OwnRequest } from '../call.ts';
+import { untilAborted } from '../clock/until-aborted.ts';
 import { InvalidArgumentError, type PetStoreError } from '../errors.ts';
 import { loadPart } from '../load-part.ts';
 import { addressText, showAddress } from '../options/base-url.ts';
@@ -91,12 +92,14 @@ class FetchOperation implements StreamOperation<Response> {
     this.#unread = unread;
   }
 
-  prepare({ signal }: Call): Promise<void> | undefined {
-    return this.#unread && this.#complete(this.#unread, signal);
+  prepare(call: Call): Promise<void> | undefined {
+    return this.#unread && this.#complete(this.#unread, call);
   }
 
-  async #complete(unread: Request, signal: Call['signal']): Promise<void> {
-    const body = await readBody(unread, signal);
+  async #complete(unread: Request, call: Call): Promise<void> {
+    call.holdup = () => ({ why: 'the body of its Request did not come', until: undefined });
+    const body = await untilAborted(readBody(unread, call.signal), call.signal);
+    call.holdup = undefined;
     checkBody(body, this.request.method, 0);
     this.request = { ...this.request, body };
   }

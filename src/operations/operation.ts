@@ -35,7 +35,7 @@ export type OnEnd = (failed?: { error: unknown }, unread?: UnreadBody) => void;
 export interface StreamOperation<T> extends Omit<Operation<T>, 'read' | 'petId'> {
   /** For a request that the caller composed. */
   own?: OwnRequest;
-  /** Completes `request` before the first attempt; undefined if it is complete. */
+  /** Completes `request` before the first attempt; undefined if it is complete. Rejects with the reason of an abort. */
   prepare?(call: Call): Promise<void> | undefined;
   /** The value with which the call resolves although it ended with this failure; undefined if it rejects. */
   instead?(failure: unknown): T | undefined;
