@@ -100,11 +100,11 @@ export class Caution {
 
   /** Requests that others may send unseen: at their usual pace, or for a shorter time in a log at that of a burst. */
   #ofOthers(nowMs: number): number {
-    const { minute } = this.#windows;
+    const { others, observedAtMs = nowMs, isLog, isRefilled } = this.#windows.minute;
     const unseenMs = this.#unseenMs(nowMs);
-    const burstMs = minute.isLog ? 2 * this.#outstanding.usualMs : unseenMs;
-    const expected = Math.max(minute.othersPerMs * unseenMs, minute.latelyPerMs(nowMs) * burstMs);
-    return Math.max(0, Math.ceil(expected - (minute.isRefilled ? LEAST_KEPT_REFILLED : LEAST_KEPT)));
+    const burstMs = isLog ? 2 * this.#outstanding.usualMs : unseenMs;
+    const expected = Math.max(others.usualPerMs * unseenMs, others.latelyPerMs(nowMs - observedAtMs) * burstMs);
+    return Math.max(0, Math.ceil(expected - (isRefilled ? LEAST_KEPT_REFILLED : LEAST_KEPT)));
   }
 
   /**
@@ -123,9 +123,9 @@ export class Caution {
    * probe asks whether they sent more. Where slots come back one by one, the next one comes as soon.
    */
   keptUntilMs(nowMs: number): number {
-    const { minute } = this.#windows;
-    if (minute.isRefilled) return Number.POSITIVE_INFINITY;
-    const calmAtMs = minute.calmAtMs(LEAST_KEPT / this.#unseenMs(nowMs));
+    const { others, observedAtMs = nowMs, isRefilled } = this.#windows.minute;
+    if (isRefilled) return Number.POSITIVE_INFINITY;
+    const calmAtMs = observedAtMs + others.calmAfterMs(LEAST_KEPT / this.#unseenMs(nowMs));
     return calmAtMs > nowMs ? Math.min(calmAtMs, this.staleAtMs) : this.staleAtMs;
   }
 
@@ -134,10 +134,10 @@ export class Caution {
    * one by one, not before two of them have: a probe would take the first one, which others wait for.
    */
   get staleAtMs(): number {
-    const { observedAtMs, othersPerMs, isLog, isRefilled, hasOthers, limit } = this.#windows.minute;
+    const { observedAtMs, others, isLog, isRefilled, hasOthers, limit } = this.#windows.minute;
     if (observedAtMs === undefined || this.#outstanding.unanswered > 0) return Number.POSITIVE_INFINITY;
     const refillMs = isRefilled ? (SLOTS_UNTIL_STALE * MINUTE_MS) / limit : 0;
-    return observedAtMs + Math.max(STALE_AFTER_MS, refillMs, isLog && hasOthers ? 0 : 0.5 / othersPerMs);
+    return observedAtMs + Math.max(STALE_AFTER_MS, refillMs, isLog && hasOthers ? 0 : 0.5 / others.usualPerMs);
   }
 
   /** How many requests may be in flight. */
@@ -148,7 +148,7 @@ export class Caution {
     const left = minute.free(nowMs);
     const most = Math.min(concurrency, Math.max(FEWEST_IN_FLIGHT, Math.floor((left - KEPT_FROM_FLIGHT) / 4)));
     // Only the end of a day, or others, can use up the quota before a header says so.
-    if (!mayDayEndUnseen && !minute.isShared && this.#headRoomOf(minute.limit) === 0) return most;
+    if (!mayDayEndUnseen && !minute.others.isActive && this.#headRoomOf(minute.limit) === 0) return most;
     // An answered request whose body is still to come cannot meet a 429.
     const answered = load.inFlight - this.#outstanding.unanswered;
     return Math.min(most, answered + this.#neededInFlight(left, load), mayDayEndUnseen ? mostWhileDayUnknown(minute.limit) : most);
@@ -158,7 +158,7 @@ export class Caution {
   #neededInFlight(left: number, { inFlight, waiting }: Load): number {
     const { minute } = this.#windows;
     const { usualMs } = this.#outstanding;
-    const fewest = minute.isShared ? FEWEST_BESIDE_OTHERS : FEWEST_IN_FLIGHT;
+    const fewest = minute.others.isActive ? FEWEST_BESIDE_OTHERS : FEWEST_IN_FLIGHT;
     const needed =
       waiting <= left
         ? Math.max(fewest, Math.ceil(((inFlight + waiting) * usualMs) / HASTE_MS))
@@ -166,7 +166,7 @@ export class Caution {
     const isHeldBack = this.#wasSurprised && this.#mostUnreported < FEWEST_IN_FLIGHT;
     const most = isHeldBack ? Math.min(needed, Math.max(LEAST_IN_FLIGHT, this.#mostUnreported)) : needed;
     // In a burst (a request of others or more in the time of two answers), others may send half of what is left before an answer shows it.
-    const isBurst = minute.latelyPerMs(minute.observedAtMs ?? 0) * 2 * usualMs >= 1;
+    const isBurst = minute.others.latelyPerMs(0) * 2 * usualMs >= 1;
     return isBurst ? Math.min(most, Math.max(1, Math.floor(left / 2))) : most;
   }
 }

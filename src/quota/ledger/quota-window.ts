@@ -5,6 +5,7 @@ import { SlidingCounter } from './candidates/sliding-counter.ts';
 import { SlidingLog } from './candidates/sliding-log.ts';
 import { TokenBucket } from './candidates/token-bucket.ts';
 import { LearnedLimit } from './learned-limit.ts';
+import { OthersPace } from './others-pace.ts';
 import type { Sending } from './outstanding.ts';
 import { UNLIMITED } from './settings.ts';
 import { type Reset, WindowReset } from './window-reset.ts';
@@ -12,21 +13,16 @@ import { type Reset, WindowReset } from './window-reset.ts';
 const MOST_DOUBT = 4;
 /** The longest wait after a turn until the weighted counter admits a probe too. */
 const MOST_DELAY_MS = 1000;
-/** What others send is averaged over this time. */
-const OTHERS_OVER_MS = 20_000;
-/** A burst of theirs counts for about this time. */
-const LATELY_MS = 500;
-/** One answer adds at most a twelfth of the limit to such a burst: otherwise a senseless one would hold up calls. */
-const PARTS_LATELY = 12;
-/** Longer gaps between answers do not count towards that average. */
-const LONGEST_SILENCE_MS = 5_000;
-/** From this rate on, in requests per millisecond, others count as active. */
-const BUSY_PER_MS = 5e-5;
+/** One answer adds at most a twelfth of the limit to a burst of others: otherwise a senseless one would hold up calls. */
+const PARTS_AT_ONCE = 12;
 /** Without a Reset, a Remaining expires after this time, since others may have stopped; the time doubles with each Remaining of 0. */
 const LEAST_EXPIRY_MS = 250;
 const MOST_EXPIRY_MS = 4_000;
 /** By how much a level may fall short of a whole request and still count as one: levels are sums of fractions. */
 const ROUNDING = 1e-6;
+
+/** The pace of others before a Remaining shows any. */
+const NO_OTHERS = new OthersPace();
 
 /** What one answer that describes a window says about it. */
 export interface Reading extends Outcome {
@@ -71,8 +67,8 @@ export class QuotaWindow {
   #leastOfBatch: number | undefined;
   // The latest Remaining was larger than any possible candidate explains, and the one before was not.
   #isUnexplained = false;
-  #othersPerMs = 0;
-  #latelyPerMs = 0;
+  // Created with the first Remaining: many keys have none of the day.
+  #others: OthersPace | undefined;
   // When a Retry-After passes, and whether one request may then ask, whatever the candidates say. Undefined once that request is answered.
   #ask: { atMs: number; isInvited: boolean } | undefined;
   // When the weighted counter would admit a probe too: after a turn, no probe is sent before.
@@ -112,14 +108,14 @@ export class QuotaWindow {
     return (this.lead.offset ?? 0) > 0;
   }
 
-  /** Whether others send, by the latest answers. */
-  get isShared(): boolean {
-    return this.#othersPerMs >= BUSY_PER_MS;
+  /** The pace of other users of the key. */
+  get others(): OthersPace {
+    return this.#others ?? NO_OTHERS;
   }
 
   /** Whether the oldest request of a log may be that of others who have stopped: the Reset then says when it leaves. */
   get #isLogOfOthers(): boolean {
-    return this.lead === this.#log && this.hasOthers && !this.isShared;
+    return this.lead === this.#log && this.hasOthers && !this.others.isActive;
   }
 
   get isBucket(): boolean {
@@ -292,7 +288,7 @@ export class QuotaWindow {
   /** Discards what was observed about others. */
   forget(): void {
     this.#observedAtMs = undefined;
-    this.#latelyPerMs = 0;
+    this.#others?.forgetBurst();
     for (const candidate of this.#candidates) candidate.forget();
   }
 
@@ -319,11 +315,6 @@ export class QuotaWindow {
     return true;
   }
 
-  /** Requests of others in a millisecond, on average. */
-  get othersPerMs(): number {
-    return this.#othersPerMs;
-  }
-
   /** Learns from an answer that describes this window. */
   observe(reading: Reading): void {
     const { reset, status, remaining: reported, nowMs } = reading;
@@ -337,7 +328,9 @@ export class QuotaWindow {
     const unseen = status === 429 ? this.#unseenBefore(reading) : 0;
     if (status === 429) this.#observeRefusal(reading);
     const remaining = Math.min(reported, this.#observedLimit ?? this.#planned);
-    this.#noteOthers(Math.max(unseen, this.#observeRemaining(remaining, reading)), nowMs);
+    const ofOthers = Math.max(unseen, this.#observeRemaining(remaining, reading));
+    this.#others ??= new OthersPace();
+    this.#others.observe(ofOthers, this.limit / PARTS_AT_ONCE, nowMs - (this.#observedAtMs ?? nowMs));
     // Even if the Remaining does not count yet: other processes learn the Reset from it.
     if (reset) this.#noteReported(reset, remaining, nowMs);
     if (this.#isUnexplained) return;
@@ -433,25 +426,9 @@ export class QuotaWindow {
       remaining,
       uncounted: this.#uncounted,
       leastOfBatch: this.#leastOfBatch,
-      isShared: this.isShared,
+      isShared: this.others.isActive,
       mayCarry: this.#hasTurned && this.#counter?.isPossible === true,
     };
-  }
-
-  /** Requests of others in a millisecond, in the last half second or so. */
-  latelyPerMs(nowMs: number): number {
-    return this.#latelyPerMs * Math.exp(-(nowMs - (this.#observedAtMs ?? nowMs)) / LATELY_MS);
-  }
-
-  /** From when on that is at most `perMs`. */
-  calmAtMs(perMs: number): number {
-    return (this.#observedAtMs ?? Number.NEGATIVE_INFINITY) + LATELY_MS * Math.log(this.#latelyPerMs / perMs);
-  }
-
-  #noteOthers(others: number, nowMs: number): void {
-    this.#latelyPerMs = this.latelyPerMs(nowMs) + Math.min(this.limit / PARTS_LATELY, others) / LATELY_MS;
-    const sinceMs = Math.min(LONGEST_SILENCE_MS, nowMs - (this.#observedAtMs ?? nowMs));
-    this.#othersPerMs = this.#othersPerMs * Math.exp(-sinceMs / OTHERS_OVER_MS) + others / OTHERS_OVER_MS;
   }
 
   /**
