@@ -69,6 +69,13 @@ export interface InventoryItem<Ids extends Int64 = 'number'> {
  * console.log(InventoryUpdate.safeParse({ quantity: 1.5 }).success); // → false
  */
 export const InventoryUpdate = z.object({ quantity: Quantity });
+/**
+ * The body of an update (specification, InventoryUpdate).
+ *
+ * @example
+ * const update: InventoryUpdate = { quantity: 12 };
+ * console.log((await petstore.updateInventory(1, update)).quantity); // → 12
+ */
 export interface InventoryUpdate {
   /** The new stock count: a safe integer. The service may have narrower bounds. */
   quantity: number;
