@@ -110,7 +110,7 @@ export interface PetStoreClientOptions<Ids extends Int64 = 'number'> {
    * counts as `not-sent`, although the service may have applied it.
    * @default globalThis.fetch
    */
-  fetch?: typeof globalThis.fetch | undefined;
+  fetch?: ((input: Parameters<typeof globalThis.fetch>[0], init?: Parameters<typeof globalThis.fetch>[1]) => Promise<Response>) | undefined;
   /** Extra headers for every request; `Authorization` cannot be set here. @default none */
   headers?: Record<string, string> | undefined;
   /**
@@ -133,7 +133,7 @@ export interface ResolvedOptions<Ids extends Int64> {
   share: number | { low: number };
   quotaStore: QuotaStore | undefined;
   maxResponseBytes: number;
-  fetch: typeof globalThis.fetch | undefined;
+  fetch: PetStoreClientOptions['fetch'];
   logger: Logger | undefined;
   call: CallOptions;
 }

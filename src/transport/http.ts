@@ -1,4 +1,5 @@
 import type { LightSignal } from '../clock/light-signal.ts';
+import type { PetStoreClientOptions } from '../options/client-options.ts';
 import { type DirectRequest, directly, type WireAnswer } from './direct-answer.ts';
 
 // Node's types have no BodyInit.
@@ -21,7 +22,7 @@ export interface WireRequest {
 export interface HttpTarget {
   baseUrl: string;
   /** Undefined: `globalThis.fetch`, looked up at every request, so that a later replacement is used. */
-  fetch: typeof globalThis.fetch | undefined;
+  fetch: PetStoreClientOptions['fetch'];
 }
 
 /** Sends one request and gives the answer as soon as its headers have come. */

@@ -9,6 +9,7 @@ import type { Answer } from '../contract/limits.ts';
 import { duration } from '../duration.ts';
 import { ConfigurationError, isPetStoreError } from '../errors.ts';
 import { loadPart } from '../load-part.ts';
+import type { PetStoreClientOptions } from '../options/client-options.ts';
 import { isBrowser } from '../options/environment.ts';
 import type { Redactor } from '../redactor.ts';
 import { VERSION } from '../version.ts';
@@ -41,7 +42,7 @@ interface TransportOptions {
   /** The client that sends the requests, by which tracers around them are found. */
   client: object;
   http: Http;
-  fetch: typeof globalThis.fetch | undefined;
+  fetch: PetStoreClientOptions['fetch'];
   baseUrl: string;
   credentials: Credentials;
   redactor: Redactor;

@@ -13,9 +13,17 @@ import { createSandbox, type Sandbox } from 'petstore-inventory/sandbox';
 /** Fails to compile where a type is `any`, as one that cannot be resolved silently becomes. */
 type Known<T> = 0 extends 1 & T ? never : T;
 
+declare global {
+  // In Bun, too, `fetch` has more than its call signature.
+  namespace fetch {
+    function preconnect(url: string): void;
+  }
+}
+
 const sandbox: Known<Sandbox> = createSandbox({ pets: 3 });
 const options: Known<PetStoreClientOptions> = { apiKey: sandbox.keys.pro, baseUrl: sandbox.baseUrl, fetch: sandbox.fetch };
 const petstore = new PetStoreClient(options);
+new PetStoreClient({ ...options, fetch: (input, init) => fetch(input, init) });
 const exact = new PetStoreClient({ ...options, int64: 'bigint' });
 
 export async function readStock(request: RequestOptions): Promise<number> {
