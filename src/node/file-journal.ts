@@ -1,3 +1,4 @@
+import type { Stats } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { badOption } from '../options/rules.ts';
@@ -111,13 +112,13 @@ class OpenFile {
   /** Whether its file system counts the names of a file, so that none means that it was removed. */
   readonly #countsLinks: boolean;
 
-  private constructor(path: string, handle: FileHandle, found: { isRegular: boolean; length: number; countsLinks: boolean }) {
+  private constructor(path: string, handle: FileHandle, found: Stats) {
     this.#path = path;
     this.#place = resolve(path);
     this.#handle = handle;
-    this.#isRegular = found.isRegular;
-    this.#length = found.length;
-    this.#countsLinks = found.countsLinks;
+    this.#isRegular = found.isFile();
+    this.#length = found.size;
+    this.#countsLinks = found.nlink > 0;
   }
 
   static async at(path: string, { isNew }: { isNew: boolean }): Promise<OpenFile> {
@@ -125,11 +126,8 @@ class OpenFile {
     try {
       handle = await open(path, 'a+', 0o600);
       const found = await handle.stat();
-      const file = new OpenFile(path, handle, {
-        isRegular: found.isFile(),
-        length: isNew ? 0 : found.size,
-        countsLinks: found.nlink > 0,
-      });
+      const file = new OpenFile(path, handle, found);
+      if (isNew) file.#length = 0;
       if (found.size > 0) file.#endsInLine = await endsInLine(handle, found.size);
       else await flushFolder(path);
       return file;
