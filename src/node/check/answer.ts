@@ -3,10 +3,11 @@ import { type Answer, readAnswer } from '../../contract/limits.ts';
 import { ErrorBody, InventoryItem } from '../../contract/models.ts';
 import { PLANS, type PlanLimits } from '../../contract/plans.ts';
 import { duration } from '../../duration.ts';
-import { isPetStoreError, type PetStoreError } from '../../errors.ts';
+import { isPetStoreError, type PetStoreError, TimeoutError } from '../../errors.ts';
 import { parseExactly, parseJson } from '../../json/parse-json.ts';
 import type { TextCleaner } from '../../redactor.ts';
 import { type Finding, GUIDES } from './finding.ts';
+import { PATIENCE_MS } from './patience.ts';
 
 /** Enough characters to distinguish a list from another page. */
 const READ_CHARACTERS = 65_536;
@@ -114,12 +115,17 @@ export function adviceFor(status: number, isErrorBody: boolean): Pick<Finding, '
   return isErrorBody ? {} : { advice: 'a proxy or firewall in between may have answered', see: GUIDES.proxy };
 }
 
+/** Each chunk starts the client's time limit again, so a body that comes a few bytes at a time is left as soon as it can be judged. */
 async function beginningOf({ body }: Response): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
+  let lateAtMs = Number.POSITIVE_INFINITY;
   for await (const chunk of body ?? []) {
     text += decoder.decode(chunk, { stream: true });
-    if (text.length >= READ_CHARACTERS) break;
+    lateAtMs = Math.min(lateAtMs, performance.now() + PATIENCE_MS);
+    const isLate = performance.now() >= lateAtMs;
+    if (text.length >= READ_CHARACTERS || (isLate && isBeginningOfList(text))) break;
+    if (isLate) throw new TimeoutError(`only ${text.length} characters came within ${duration(PATIENCE_MS)}`);
   }
   return text;
 }

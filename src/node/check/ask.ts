@@ -13,26 +13,22 @@ export type Asked =
   | { kind: 'failed'; error: PetStoreError }
   | { kind: 'waits'; reason: WaitReason; until: Date };
 
-/** Stops a check that would have to wait or send a second request. */
-class Stop extends Error {
-  readonly asked: Asked;
-  constructor(asked: Asked) {
-    super('the check asks once');
-    this.asked = asked;
-  }
-}
-
 /** Sends one list request through the client, without waiting for quota or retrying. Returns the answer, whatever its status. */
 export async function askOnce<Ids extends Int64>(client: PetStoreClient<Ids>, signal: AbortSignal | undefined): Promise<Asked> {
   const controller = new AbortController();
-  const stopListening = listen(client, (asked) => controller.abort(new Stop(asked)));
+  // Why the check ends before an answer: it would have to wait, or to send a second request.
+  let stopped: Asked | undefined;
+  const stopListening = listen(client, (asked) => {
+    stopped ??= asked;
+    controller.abort();
+  });
   try {
     const asking = client.fetch(`/${INVENTORY_PATH}`, {
       signal: signal ? AbortSignal.any([signal, controller.signal]) : controller.signal,
     });
     return { kind: 'answered', response: await asking, receivedAtMs: Date.now() };
   } catch (error) {
-    if (error instanceof Stop) return error.asked;
+    if (stopped) return stopped;
     if (!isPetStoreError(error)) throw error;
     // The client refused because the wait is longer than its calls may wait.
     const until = error.kind === 'rate-limit' && error.status === undefined ? error.retryAt : undefined;

@@ -1,6 +1,9 @@
-import { expect, test } from 'vitest';
+import { setTimeout } from 'node:timers/promises';
+import { expect, test, vi } from 'vitest';
 import { adviceFor, judgeAnswer, judgePlan, type Plan } from '../../../src/node/check/answer.ts';
 import { Redactor } from '../../../src/redactor.ts';
+
+vi.mock('../../../src/node/check/patience.ts', () => ({ PATIENCE_MS: 100 }));
 
 test.each<[Plan, string | undefined, string, string]>([
   ['learned', '60', 'ok', 'none given: it is learned from the headers, free until then'],
@@ -38,6 +41,33 @@ test.each([
 ])('judgeAnswer says of the body %s: %s', async (body, outcome) => {
   const asked = { address: 'https://pets.test/v1', receivedAtMs: 0, redactor: new Redactor() };
   expect(await judgeAnswer(new Response(body), asked)).toMatchObject({ check: 'answer', outcome });
+});
+
+/** A body that begins with a text and goes on with a space every 20 ms, for two seconds. */
+function trickling(text: string): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  let left = 100;
+  return new ReadableStream({
+    start: (body) => body.enqueue(encoder.encode(text)),
+    pull: async (body) => {
+      await setTimeout(20);
+      left -= 1;
+      if (left > 0) body.enqueue(encoder.encode(' '));
+      else body.close();
+    },
+  });
+}
+
+test.each([
+  ['[', 200, 'problem', /^it answered 200, but its body could not be read: only \d characters came within 100 ms$/],
+  ['[{"petId":1,"quantity":2,"status":"sold"}', 200, 'ok', /^it answered 200 with a list of the inventory$/],
+  ['{"code":', 400, 'problem', /^the service answered 400, but its body could not be read: only \d+ characters came within 100 ms$/],
+])('judgeAnswer does not wait for the end of a body that trickles: %s, with %i', async (text, status, outcome, message) => {
+  const asked = { address: 'https://pets.test/v1', receivedAtMs: 0, redactor: new Redactor() };
+  expect(await judgeAnswer(new Response(trickling(text), { status }), asked)).toMatchObject({
+    outcome,
+    message: expect.stringMatching(message),
+  });
 });
 
 test.each([
