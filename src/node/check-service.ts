@@ -123,11 +123,17 @@ function asNote({ check, facts }: Finding, message: string): Finding {
   return { check, outcome: 'note', message, ...(facts && { facts }) };
 }
 
-function adviceWithoutAnswer({ kind, code }: PetStoreError, { protocol }: URL): Pick<Finding, 'advice' | 'see'> {
+function adviceWithoutAnswer({ kind, code = '' }: PetStoreError, { protocol }: URL): Pick<Finding, 'advice' | 'see'> {
   if (kind === 'timeout') return { advice: 'check the port of the address, or try again later', see: GUIDES.timeout };
-  if (isProxyCode(code ?? '')) return { see: GUIDES.proxy };
-  // Over https, the handshake has shown that the server speaks it.
-  return { see: GUIDES.connection, ...(protocol === 'http:' && { advice: checkScheme(protocol) }) };
+  if (isProxyCode(code)) return { see: GUIDES.proxy };
+  if (protocol === 'http:') return { advice: checkScheme(protocol), see: GUIDES.connection };
+  // The check's own handshake has succeeded.
+  if (code.endsWith('NO_APPLICATION_PROTOCOL')) return { advice: 'it takes only HTTP/2: use `undiciFetch`, or Node 26', see: GUIDES.http2 };
+  // In TLS 1.3, a server refuses a client only after the client's side of the handshake.
+  const isMaybeRefused = /^ECONNRESET$|^UND_ERR_SOCKET$|CERTIFICATE/.test(code);
+  return isMaybeRefused
+    ? { advice: 'if the service wants a client certificate, give it to `undiciFetch`', see: GUIDES.clientCertificate }
+    : { see: GUIDES.connection };
 }
 
 /** For the client of an older copy of the package, which does not give its redactor. */

@@ -306,7 +306,7 @@ describe('petstore doctor, as a process', () => {
   });
 
   test.each([
-    [407, '-> it wants a user and a password: HTTPS_PROXY=http://user:password@…'],
+    [407, '-> check the user and the password: HTTPS_PROXY=http://user:password@…'],
     [403, 'or name the host in NO_PROXY'],
     [502, 'refused to connect to localhost'],
   ])('finds that the proxy answers %i, and does not show its password', async (status, advice) => {

@@ -177,9 +177,29 @@ describe('checkService', () => {
     expect([isWell, notes, found.tls?.facts?.daysLeft]).toEqual([true, ['tls'], 4]);
   });
 
-  test('reports that the service speaks HTTP/2 as well', async () => {
+  test('reports that the service speaks HTTP/2', async () => {
     const options: ServerOptions = { ...(await certificates.get('well')), ALPNProtocols: ['h2', 'http/1.1'] };
-    expect((await check(createHttpsServer(options, answerList))).found.tls?.facts?.http).toBe('HTTP/2 and 1.1');
+    expect((await check(createHttpsServer(options, answerList))).found.tls?.facts?.http).toBe('HTTP/2');
+  });
+
+  test('says what can reach a service that takes only HTTP/2', async () => {
+    const options: ServerOptions = { ...(await certificates.get('well')), ALPNProtocols: ['h2'] };
+    expect((await check(createHttpsServer(options, answerList))).found.answer).toMatchObject({
+      outcome: 'problem',
+      advice: 'it takes only HTTP/2: use `undiciFetch`, or Node 26',
+      see: 'docs/network.md#http2',
+    });
+  });
+
+  test('says how to give a client certificate if the service may want one', async () => {
+    const options: ServerOptions = { ...(await certificates.get('well')), requestCert: true, rejectUnauthorized: true };
+    const { found } = await check(createHttpsServer(options, answerList));
+    expect(found.tls?.outcome).toBe('ok');
+    expect(found.answer).toMatchObject({
+      outcome: 'problem',
+      advice: 'if the service wants a client certificate, give it to `undiciFetch`',
+      see: 'docs/network.md#a-client-certificate',
+    });
   });
 
   test('finds a redirect, and shows its target without the query', async () => {

@@ -43,6 +43,8 @@ export const GUIDES = {
   clock: 'docs/domains.md#the-clocks-differ',
   limits: 'docs/domains.md#the-headers-of-the-limits-are-missing',
   environments: 'docs/domains.md#production-and-staging',
+  clientCertificate: 'docs/network.md#a-client-certificate',
+  http2: 'docs/network.md#http2',
   key: 'docs/errors.md#authenticationerror-authentication',
   quota: 'docs/errors.md#ratelimiterror-rate-limit',
 } as const;

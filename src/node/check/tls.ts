@@ -36,6 +36,7 @@ export async function checkTls(socket: Duplex, address: URL): Promise<Finding> {
 function adviceWithoutHandshake(code: string): Pick<Finding, 'advice' | 'see'> {
   if (code === 'ETIMEDOUT') return { advice: 'check firewalls and VPNs in between, and the MTU', see: GUIDES.connection };
   if (code === 'ERR_SSL_WRONG_VERSION_NUMBER') return { advice: checkScheme('https:'), see: GUIDES.connection };
+  if (/PROTOCOL_VERSION$|UNSUPPORTED_PROTOCOL$/.test(code)) return { advice: 'let the server take TLS 1.2 or 1.3', see: GUIDES.connection };
   const advice = 'the certificate may not be issued yet: wait, or re-verify the domain; else check the port';
   return { advice, see: GUIDES.certificate };
 }
@@ -81,7 +82,7 @@ function factsOf(secure: TLSSocket, { issuer, subject, valid_to }: PeerCertifica
     subject: nameOf(subject),
     expiresAt,
     daysLeft: Math.floor((expiresAt.getTime() - Date.now()) / DAY_MS),
-    http: secure.alpnProtocol === 'h2' ? 'HTTP/2 and 1.1' : 'HTTP/1.1',
+    http: secure.alpnProtocol === 'h2' ? 'HTTP/2' : 'HTTP/1.1',
   };
 }
 

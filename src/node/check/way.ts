@@ -51,7 +51,8 @@ async function openSocket(url: URL): Promise<Opened> {
   try {
     await happens(socket, 'connect');
     const ms = Math.round(performance.now() - startedAtMs);
-    const message = `connected to ${String(socket.remoteAddress)}:${portOf(url)} in ${ms} ms`;
+    // The other side may have reset the connection by now.
+    const message = `connected to ${socket.remoteAddress ?? hostOf(url)}:${portOf(url)} in ${ms} ms`;
     return { socket, finding: { check: 'connection', outcome: 'ok', message, facts: { ms } } };
   } catch (error) {
     socket.destroy();
@@ -65,11 +66,17 @@ async function openTunnel(address: URL, { address: proxy, shown, variable }: Nam
   const authorization = proxyAuthorization(proxy);
   const headers = { host: target, ...(authorization && { 'proxy-authorization': authorization }) };
   const open = proxy.protocol === 'https:' ? requestHttps : requestHttp;
-  const request = open({ host: hostOf(proxy), port: portOf(proxy), method: 'CONNECT', path: target, headers }).end();
+  const host = hostOf(proxy);
+  // Node would take the name for TLS from the header Host, which names the service.
+  const servername = isIP(host) ? '' : host;
+  const request = open({ host, port: portOf(proxy), method: 'CONNECT', path: target, headers, servername }).end();
   try {
-    const [{ statusCode }, socket] = await happens(request, 'connect');
-    if (statusCode >= 200 && statusCode < 300)
+    const [{ statusCode }, socket, head] = await happens(request, 'connect');
+    if (statusCode >= 200 && statusCode < 300) {
+      // What came with the answer is of the tunnel.
+      socket.unshift(head);
       return { socket, finding: { check: 'connection', outcome: 'ok', message: `the proxy ${shown} leads to ${target}` } };
+    }
     socket.destroy();
     return { finding: refusedByProxy(statusCode, { shown, variable, target }) };
   } catch (error) {
@@ -86,9 +93,10 @@ function noProxy(proxy: NamedProxy | undefined): Finding {
 
 function refusedByProxy(status: number, { shown, variable, target }: { shown: string; variable: string; target: string }): Finding {
   const advice =
-    status === 407
-      ? `it wants a user and a password: ${variable}=http://user:password@…`
-      : `let its administrators allow ${target}, or name the host in NO_PROXY`;
+    {
+      407: `check the user and the password: ${variable}=http://user:password@…`,
+      403: `let its administrators allow ${target}, or name the host in NO_PROXY`,
+    }[status] ?? 'try again later';
   const message = `the proxy ${shown} refused to connect to ${target}: ${status}`;
   return { check: 'connection', outcome: 'problem', message, advice, see: GUIDES.proxy, facts: { proxyStatus: status } };
 }

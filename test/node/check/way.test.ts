@@ -1,4 +1,5 @@
 import { createServer as createHttpServer } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
 import { createServer as createTcpServer, type Server, Socket } from 'node:net';
 import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
 import { afterEach, expect, test, vi } from 'vitest';
@@ -70,6 +71,60 @@ test('checkWay waits no longer than its patience for a handshake', async () => {
     message: 'the TLS handshake failed: ETIMEDOUT',
     advice: 'check firewalls and VPNs in between, and the MTU',
   });
+});
+
+test('checkWay names the host if the other side reset the connection at once, so that its address is not known', async () => {
+  const socket = new Socket();
+  connect.mockReturnValueOnce(socket);
+  setImmediate(() => socket.emit('connect'));
+  const [, connection] = await checkWay(new URL('http://127.0.0.1:8080/v1'), undefined);
+  expect(connection?.message).toMatch(/^connected to 127\.0\.0\.1:8080 in \d+ ms$/);
+});
+
+/** A server that answers the first bytes with these, and ends. */
+function answering(bytes: string | Buffer): Promise<Server> {
+  return listening(createTcpServer((socket) => void socket.on('error', () => {}).once('data', () => socket.end(bytes))));
+}
+
+test('checkWay blames no certificate if server and Node have no version of TLS in common', async () => {
+  const alertOfVersion = Buffer.from([21, 3, 1, 0, 2, 2, 70]);
+  const server = await answering(alertOfVersion);
+  const [, , handshake] = await checkWay(new URL(`https://127.0.0.1:${portOf(server)}/v1`), undefined);
+  expect(handshake).toMatchObject({
+    message: 'the TLS handshake failed: ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION',
+    advice: 'let the server take TLS 1.2 or 1.3',
+    see: 'docs/errors.md#connectionerror-connection',
+  });
+});
+
+test('checkWay reads what a proxy sends at once after its answer to CONNECT', async () => {
+  const server = await answering('HTTP/1.1 200 OK\r\n\r\n<html>Log in</html>');
+  const [, connection, handshake] = await checkWay(SERVICE, proxyAt(portOf(server)));
+  expect([connection?.outcome, handshake?.facts?.code]).toEqual(['ok', 'ERR_SSL_WRONG_VERSION_NUMBER']);
+});
+
+test.each([
+  [407, 'check the user and the password: HTTPS_PROXY=http://user:password@…'],
+  [403, 'let its administrators allow pets.test:443, or name the host in NO_PROXY'],
+  [502, 'try again later'],
+])('checkWay advises what the status %i of a proxy says', async (status, advice) => {
+  const server = await answering(`HTTP/1.1 ${status} No\r\ncontent-length: 0\r\n\r\n`);
+  const [, connection] = await checkWay(SERVICE, proxyAt(portOf(server)));
+  expect(connection).toMatchObject({ outcome: 'problem', advice, facts: { proxyStatus: status } });
+});
+
+test('checkWay asks a proxy over TLS for the certificate of the proxy, not of the service', async () => {
+  await using certificates = await Certificates.open();
+  await certificates.make('proxy', { host: 'localhost', days: 60 });
+  const asked: string[] = [];
+  const SNICallback: TlsOptions['SNICallback'] = (name, take) => {
+    asked.push(name);
+    take(null);
+  };
+  const server = await listening(createHttpsServer({ ...(await certificates.get('proxy')), SNICallback }));
+  const url = `https://localhost:${portOf(server)}`;
+  const [, connection] = await checkWay(SERVICE, { variable: 'HTTPS_PROXY', url, shown: url });
+  expect([asked, connection?.facts?.code]).toEqual([['localhost'], 'DEPTH_ZERO_SELF_SIGNED_CERT']);
 });
 
 function errorWith(code: string): Error {
