@@ -1,10 +1,10 @@
-import { chmodSync, closeSync, openSync } from 'node:fs';
+import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { ConfigurationError } from '../errors.ts';
 import { showValue } from '../options/rules.ts';
 import { fieldOf, messageOf } from '../thrown.ts';
-import { loadSqlite } from './sqlite.ts';
+import { isForeign, loadSqlite } from './sqlite.ts';
 
 /** Marks the database of a quota store: "PETQ" in ASCII. */
 const APPLICATION_ID = 0x50455451;
@@ -105,8 +105,10 @@ function openDatabase(path: string): DatabaseSync {
   const file = resolve(path);
   let database: DatabaseSync | undefined;
   try {
-    // SQLite would create the file readable to everybody. It gives its companion files the mode of this one.
-    closeSync(openSync(file, 'a', 0o600));
+    // SQLite would create the file readable to everybody. It gives its companion files the mode of this one. With 'a' alone, opening a named
+    // pipe would wait for its reader.
+    closeSync(openSync(file, 'a+', 0o600));
+    if (!statSync(file).isFile()) throw unusable(path, 'it is not a file');
     database = new sqlite.DatabaseSync(file, { timeout: TIMEOUT_MS });
     // In one transaction, since another process may be creating the file.
     database.exec('BEGIN');
@@ -141,12 +143,10 @@ function useWriteAheadLog(database: DatabaseSync): void {
 }
 
 function checkOwner(database: DatabaseSync, path: string): void {
-  const number = (sql: string, name: string) => Number(database.prepare(sql).get()?.[name]);
-  const id = number('PRAGMA application_id', 'application_id');
-  const tables = number('SELECT count(*) AS tables FROM sqlite_schema', 'tables');
-  if (id !== APPLICATION_ID && (id !== 0 || tables !== 0)) throw unusable(path, 'it belongs to another program; name another file');
-  if (number('PRAGMA user_version', 'user_version') <= VERSION) return;
-  throw unusable(path, 'a newer version of petstore-inventory made it; use that version here too, or name another file');
+  if (isForeign(database, APPLICATION_ID)) throw unusable(path, 'it belongs to another program; name another file');
+  const { user_version } = database.prepare('PRAGMA user_version').get() ?? {};
+  if (Number(user_version) > VERSION)
+    throw unusable(path, 'a newer version of petstore-inventory made it; use that version here too, or name another file');
 }
 
 function unusable(path: string, why: string, cause?: unknown): ConfigurationError {

@@ -3,7 +3,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { SandboxError, show } from '../sandbox/sandbox-error.ts';
 import type { Stock, StockItem } from '../sandbox/stock.ts';
 import { messageOf } from '../thrown.ts';
-import { loadSqlite } from './sqlite.ts';
+import { isForeign, loadSqlite } from './sqlite.ts';
 
 /** Marks the database of a sandbox: "PETS" in ASCII. */
 const APPLICATION_ID = 0x50455453;
@@ -117,7 +117,8 @@ export function openStock(path: string): SqliteStock {
     // SQLite takes `:memory:` and an address such as `file:stock.db` for something else than the path of a file.
     database = new sqlite.DatabaseSync(resolve(path));
     database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE; COMMIT;');
-    if (isForeign(database)) throw new SandboxError(`Cannot use ${show(path)} as \`db\`: it belongs to another program; name another file`);
+    if (isForeign(database, APPLICATION_ID))
+      throw new SandboxError(`Cannot use ${show(path)} as \`db\`: it belongs to another program; name another file`);
     database.exec(SETUP);
     return new SqliteStock(database);
   } catch (error) {
@@ -126,12 +127,6 @@ export function openStock(path: string): SqliteStock {
       ? error
       : new SandboxError(`Cannot use ${show(path)} as \`db\`: ${reason(error)}`, { cause: error });
   }
-}
-
-function isForeign(database: DatabaseSync): boolean {
-  const id = database.prepare('PRAGMA application_id').get()?.application_id;
-  const tables = database.prepare('SELECT count(*) AS tables FROM sqlite_schema').get()?.tables;
-  return id !== APPLICATION_ID && (id !== 0 || tables !== 0);
 }
 
 function reason(error: unknown): string {

@@ -1,3 +1,5 @@
+import type { DatabaseSync } from 'node:sqlite';
+
 type Sqlite = typeof import('node:sqlite');
 
 /**
@@ -14,4 +16,11 @@ export function loadSqlite(): Sqlite | undefined {
   } finally {
     process.emitWarning = emitWarning;
   }
+}
+
+/** Whether a database is another program's: it has tables, or a mark, but not the mark of its kind. */
+export function isForeign(database: DatabaseSync, applicationId: number): boolean {
+  const id = database.prepare('PRAGMA application_id').get()?.application_id;
+  const tables = database.prepare('SELECT count(*) AS tables FROM sqlite_schema').get()?.tables;
+  return id !== applicationId && (id !== 0 || tables !== 0);
 }

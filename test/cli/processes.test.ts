@@ -276,6 +276,15 @@ describe.skipIf(process.platform === 'win32')('petstore sync of a named pipe', (
   });
 });
 
+test.skipIf(process.platform === 'win32')('petstore refuses a named pipe as --quota-store, and does not wait for its reader', async () => {
+  const pipe = join(cli.folder, 'quota-pipe');
+  execFileSync('mkfifo', [pipe]);
+  const words = [cli.file, 'list', '--quota-store', `file:${pipe}`];
+  const ended = promisify(execFile)(process.execPath, words, { env: environment(), timeout: 10_000 });
+  const stderr = `petstore: Cannot use "${pipe}" as the file of a quota store: it is not a file\n`;
+  await expect(ended).rejects.toMatchObject({ code: 2, stderr });
+});
+
 test.skipIf(process.platform === 'win32')('petstore sync - does not write to the file that the shell redirects to stdin', async () => {
   const csv = join(cli.folder, 'redirected.csv');
   await writeFile(csv, 'petId,quantity\n1,777\n');
