@@ -11,8 +11,10 @@ export class UsageError extends Error {
 /** The error for a file that was named by an option such as `--report` and cannot be opened. */
 export function cannotOpen(option: string, { path, error }: { path: string; error: unknown }): Error {
   const folder = dirname(path);
-  const lacksFolder = textOf(error, 'code') === 'ENOENT' && !existsSync(folder);
-  const message = `Cannot use ${option} ${path}: ${lacksFolder ? `its folder ${folder} does not exist` : messageOf(error)}`;
+  const code = textOf(error, 'code');
+  const lacksFolder = code === 'ENOENT' && !existsSync(folder);
+  const why = lacksFolder ? `its folder ${folder} does not exist` : code === 'ENXIO' ? 'it is a pipe that nothing reads' : messageOf(error);
+  const message = `Cannot use ${option} ${path}: ${why}`;
   const Failure = isStorageFailure(error) ? Error : UsageError;
   return new Failure(message, { cause: error });
 }

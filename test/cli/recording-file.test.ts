@@ -76,7 +76,7 @@ describe('--record', () => {
     const { file, run } = await jobFolder();
     execFileSync('mkfifo', [file('pipe')]);
     const { code, err } = await run(['list', '--record', file('pipe')]);
-    expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(/^petstore: Cannot use --record pipe: ENXIO.*\n$/) });
+    expect({ code, err }).toEqual({ code: 2, err: 'petstore: Cannot use --record pipe: it is a pipe that nothing reads\n' });
   });
 
   test.skipIf(process.platform === 'win32')(

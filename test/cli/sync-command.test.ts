@@ -281,7 +281,7 @@ describe('bad rows', () => {
   test.skipIf(process.platform === 'win32')('refuse a pipe that nobody reads as --rejects, which could not be ended', async () => {
     execFileSync('mkfifo', [file('r.csv')]);
     const { code, err } = await sync(BAD, ['--rejects', file('r.csv')]);
-    expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(/^petstore: Cannot use --rejects r\.csv: ENXIO.*\n$/) });
+    expect({ code, err }).toEqual({ code: 2, err: 'petstore: Cannot use --rejects r.csv: it is a pipe that nothing reads\n' });
     expect(requests()).toEqual([]);
   });
 
