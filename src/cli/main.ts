@@ -13,6 +13,7 @@ if (major < OLDEST.major || (major === OLDEST.major && minor < OLDEST.minor)) {
 // Node keeps the compiled code of all modules that are imported after this call. Deno has no such cache.
 nodeModule.enableCompileCache?.();
 const { runCli } = await import('./run-cli.ts');
+const { PATIENCE_MS } = await import('./terminal.ts');
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
@@ -21,8 +22,6 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
  * Ctrl-C. A person takes longer.
  */
 const SAME_SIGNAL_MS = 200;
-/** The time to write what is still to be written, once the process was told to end. */
-const LAST_WORDS_MS = 5_000;
 
 let isToldToEnd = false;
 
@@ -59,7 +58,7 @@ process.stdin.unref?.();
 // Nor must Node's fetch: behind a proxy that closes its connections it connects again for ever, even for calls that have ended. What the
 // command printed is written first, since pipes are asynchronous, and a reader may pause, as `less` does.
 const isWriting = (stream: NodeJS.WriteStream): boolean => !stream.destroyed && stream.writableLength > 0;
-const impatientAtMs = isToldToEnd ? performance.now() + LAST_WORDS_MS : Number.POSITIVE_INFINITY;
+const impatientAtMs = isToldToEnd ? performance.now() + PATIENCE_MS : Number.POSITIVE_INFINITY;
 const leave = (): void => {
   const isPatient = performance.now() < impatientAtMs;
   if (isPatient && [process.stdout, process.stderr].some(isWriting)) setTimeout(leave, 100).unref();

@@ -29,7 +29,7 @@ const READER_GONE_CODES: readonly unknown[] = ['EPIPE', 'EOF'];
 const TERMINAL_GONE_CODE = 'EIO';
 
 /** A reader that takes nothing for this long after the command was told to end is not waited for. */
-const PATIENCE_MS = 5_000;
+export const PATIENCE_MS = 5_000;
 
 interface Ending {
   /** Tells the command to end. */
