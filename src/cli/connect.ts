@@ -120,12 +120,13 @@ function recorded({ client, close }: Connection, { record }: CommonOptions, term
 export async function openClient(options: CommonOptions, terminal: Terminal, { needsState }: Needs = {}): Promise<Connection> {
   const settings = settingsOf(options, terminal);
   const state = options.sandbox ? undefined : await openState({ ...options, needsState }, terminal);
-  const usesProxies = !options.sandbox && (await useProxies());
+  const proxies = options.sandbox ? {} : proxyAddresses();
   const makeClient = () => (options.sandbox ? connectToSandbox(settings) : connectToService(settings, addressOf(options, terminal), state));
   const client = await makeClient().catch((error) => {
     state?.close();
     throw error;
   });
+  const usesProxies = await useProxies(proxies, client.baseUrl);
   const close = () => {
     client.close();
     state?.close();
@@ -133,17 +134,26 @@ export async function openClient(options: CommonOptions, terminal: Terminal, { n
   return { client, state, usesProxies, environment: environmentOf(options, terminal), close };
 }
 
+interface ProxyAddresses {
+  http_proxy?: string | undefined;
+  https_proxy?: string | undefined;
+}
+
+/** The proxies that the environment variables name, as Node takes them. @throws UsageError */
+function proxyAddresses(): ProxyAddresses {
+  const { http, https } = readProxyVariables();
+  return { http_proxy: http && hrefOf(http), https_proxy: https && hrefOf(https) };
+}
+
 /**
- * Makes Node's fetch use the proxies that the environment variables name. Returns whether it does: before Node 24.14, only if Node was
- * started with that setting.
- * @throws UsageError
+ * Makes Node's fetch use these proxies, unless NO_PROXY exempts the address by our rules, from which Node's differ. Returns whether fetch
+ * uses proxies: before Node 24.14, only if Node was started with that setting.
  */
-async function useProxies(): Promise<boolean> {
-  const { http, https, none } = readProxyVariables();
-  const [httpProxy, httpsProxy] = [http, https].map((variable) => variable && hrefOf(variable));
-  if (!httpProxy && !httpsProxy) return false;
+async function useProxies(proxies: ProxyAddresses, address: string): Promise<boolean> {
+  if (!proxies.http_proxy && !proxies.https_proxy) return false;
   const { setGlobalProxyFromEnv } = await import('node:http');
-  setGlobalProxyFromEnv?.({ http_proxy: httpProxy, https_proxy: httpsProxy, no_proxy: none });
+  // For an empty text Node would read the variable itself.
+  setGlobalProxyFromEnv?.({ ...proxies, no_proxy: proxyFor(address) ? ',' : '*' });
   return setGlobalProxyFromEnv !== undefined || fetchUsesProxies();
 }
 

@@ -331,6 +331,17 @@ describe('petstore doctor, as a process', () => {
     expect(err).not.toContain('secret');
   });
 
+  test.each([
+    ['other.test, *', 0],
+    ['*.localhost', 1],
+  ])('reads NO_PROXY=%s by the documented rules, as other commands do', async (exempt, ending) => {
+    await using stack = new AsyncDisposableStack();
+    const [url, proxy] = [await serveInside(stack), await serveProxy(403, stack)];
+    const ca = certificates.pathOf('Example Corporation CA');
+    const env = { PETSTORE_BASE_URL: url, HTTPS_PROXY: proxy, NO_PROXY: exempt, NODE_EXTRA_CA_CERTS: ca };
+    expect([(await run(env)).code, (await run(env, 'list')).code]).toEqual([ending, ending]);
+  });
+
   test('says which variable names no proxy', async () => {
     const { code, err } = await run({ PETSTORE_BASE_URL: 'https://pets.test/v1', HTTPS_PROXY: 'http://user:100%sure@127.0.0.1:9' });
     expect([code, err]).toEqual([2, expect.stringMatching(/^petstore: Cannot use HTTPS_PROXY: it must be the address .* as %25\n$/)]);
