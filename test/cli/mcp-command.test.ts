@@ -1,6 +1,6 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, open, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { Writable } from 'node:stream';
@@ -104,6 +104,20 @@ describe('petstore mcp', () => {
     ask(2, 'tools/list', {});
     const [code] = await once(host, 'exit');
     expect({ code, err }).toEqual({ code: 0, err: '' });
+  });
+
+  test.skipIf(process.platform !== 'linux')('ends with 1 and the reason if its answers cannot be written', async () => {
+    const full = await open('/dev/full', 'w');
+    onTestFinished(() => full.close());
+    const host = spawn(process.execPath, [cli.file, 'mcp', '--sandbox'], { stdio: ['pipe', full.fd, 'pipe'] });
+    onTestFinished(() => void host.kill());
+    let err = '';
+    host.stderr?.on('data', (text) => {
+      err += text;
+    });
+    host.stdin?.write('{"jsonrpc":"2.0","id":1,"method":"ping"}\n');
+    const [code] = await once(host, 'close');
+    expect({ code, err }).toEqual({ code: 1, err: expect.stringMatching(/^petstore: Cannot write to stdout: ENOSPC: .*\n$/) });
   });
 
   test('refuses a bad --max-changes', async () => {

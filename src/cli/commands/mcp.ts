@@ -14,7 +14,7 @@ import { createMcpServer } from '../mcp/server.ts';
 import { Unanswered } from '../mcp/unanswered.ts';
 import { maxChangesOf } from '../option-values.ts';
 import { stateFolder } from '../state.ts';
-import { type Terminal, writeText } from '../terminal.ts';
+import { ReaderGoneError, type Terminal, writeText } from '../terminal.ts';
 import { UsageError } from '../usage-error.ts';
 
 export interface McpOptions extends CommonOptions {
@@ -59,16 +59,18 @@ interface Serving extends Pick<Interrupts, 'signal' | 'end'> {
   terminal: Terminal;
 }
 
-/** Resolves once stdin has ended or the signal is aborted, and every answer is written; or as soon as no answer can be written any more. */
+/** Resolves once stdin has ended or the signal is aborted, and every answer is written; or as soon as no answer can be written any more. @throws an Error for a full disk and the like */
 async function serve(server: McpServer, { terminal, signal, end }: Serving): Promise<void> {
   const input = Readable.from(terminal.stdin);
   const output = outputOf(terminal, signal);
   const transport = new StdioServerTransport(input, output);
   const unanswered = new Unanswered(transport);
   const { promise: ended, resolve, reject } = Promise.withResolvers<void>();
-  output.on('error', () => {
+  output.on('error', (error) => {
+    const isUnread = error instanceof ReaderGoneError || error === signal.reason;
     end(new Interruption('nobody reads stdout', EXIT.done));
-    resolve();
+    if (isUnread) resolve();
+    else reject(error);
   });
   let timer: NodeJS.Timeout | undefined;
   const answerLast = (): void => {
