@@ -490,6 +490,19 @@ describe('petstore mcp', () => {
       expect(await running).toBe(143);
     });
 
+    test('for a minute and five seconds if the host does not read, and then drops what stdout holds', async () => {
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+      onTestFinished(() => void vi.useRealTimers());
+      const terminal = new FakeTerminal({ stdin: lineOf(initialize) });
+      const write = vi.fn();
+      const running = runCli(['mcp', '--sandbox'], Object.defineProperty(terminal, 'stdout', { value: new Writable({ write }) }));
+      await vi.waitFor(() => expect(write).toHaveBeenCalled());
+      await vi.advanceTimersByTimeAsync(60_000);
+      expect(terminal.exited).toBeUndefined();
+      await vi.advanceTimersByTimeAsync(5_000);
+      expect([await running, terminal.exited]).toEqual([0, 0]);
+    });
+
     test('for a minute at most', async () => {
       vi.stubEnv('PETSTORE_BASE_URL', served.url);
       vi.stubEnv('PETSTORE_API_KEY', served.keys.pro);

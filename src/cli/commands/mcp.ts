@@ -43,46 +43,56 @@ export async function mcp(options: McpOptions, terminal: Terminal): Promise<Exit
   const { client, signal, end, close } = await connect({ maxWait: MAX_WAIT, ...options }, terminal);
   const plans = limits && new Plans(client, limits);
   const server = createMcpServer(client, plans, signal);
+  let isRead = true;
   try {
-    await serve(server, { terminal, signal, end });
-    return signal.reason instanceof Interruption ? signal.reason.exitCode : EXIT.done;
+    isRead = await serve(server, { terminal, signal, end });
+    return exitCodeAt(signal);
   } finally {
     end(new Interruption('the server ends', EXIT.done));
     await plans?.settled();
     await server.close();
     close();
     if (limits?.areKept === false) rmSync(limits.journals, { recursive: true, force: true });
+    // What stdout still holds for a host that takes nothing would keep the process.
+    if (!isRead) terminal.exit(exitCodeAt(signal));
   }
+}
+
+function exitCodeAt({ reason }: AbortSignal): ExitCode {
+  return reason instanceof Interruption ? reason.exitCode : EXIT.done;
 }
 
 interface Serving extends Pick<Interrupts, 'signal' | 'end'> {
   terminal: Terminal;
 }
 
-/** Resolves once stdin has ended or the signal is aborted, and every answer is written; or as soon as no answer can be written any more. @throws an Error for a full disk and the like */
-async function serve(server: McpServer, { terminal, signal, end }: Serving): Promise<void> {
+/**
+ * Resolves once stdin has ended or the signal is aborted, and every answer is written; or as soon as no answer can be written any more: to
+ * false if the host takes none, although its end of stdout is open. @throws an Error for a full disk and the like
+ */
+async function serve(server: McpServer, { terminal, signal, end }: Serving): Promise<boolean> {
   const input = Readable.from(terminal.stdin);
   const output = outputOf(terminal, signal);
   const transport = new StdioServerTransport(input, output);
   const unanswered = new Unanswered(transport);
-  const { promise: ended, resolve, reject } = Promise.withResolvers<void>();
+  const { promise: ended, resolve, reject } = Promise.withResolvers<boolean>();
   output.on('error', (error) => {
-    const isUnread = error instanceof ReaderGoneError || error === signal.reason;
+    const isUnread = error === signal.reason;
     end(new Interruption('nobody reads stdout', EXIT.done));
-    if (isUnread) resolve();
+    if (isUnread || error instanceof ReaderGoneError) resolve(!isUnread);
     else reject(error);
   });
   let timer: NodeJS.Timeout | undefined;
   const answerLast = (): void => {
     timer ??= setTimeout(() => end(new Interruption('stdin ended a minute ago', EXIT.done)), LAST_ANSWERS_MS);
-    unanswered.none().then(resolve);
+    unanswered.none().then(() => resolve(true));
   };
   input.once('end', answerLast).once('close', answerLast);
   signal.addEventListener('abort', answerLast, { once: true });
   failWhenClosed(server, reject);
   try {
     await server.connect(transport);
-    await ended;
+    return await ended;
   } finally {
     input.off('end', answerLast).off('close', answerLast);
     signal.removeEventListener('abort', answerLast);
