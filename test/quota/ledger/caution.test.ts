@@ -7,14 +7,15 @@ function windowsOf(requestsPerMinute: number): Windows {
   return new Windows({ plan: { requestsPerMinute }, concurrency: 64, share: 1 });
 }
 
+const PASSED = { status: 200, reset: undefined, retryAfterMs: undefined, unanswered: 0, concurrent: 0, serverMs: 0 };
+
 /** A minute whose slots come back one by one: it was used up, and ten seconds later a sixth of it is left. */
 function refilled(): Windows {
   const windows = windowsOf(60);
-  const passed = { status: 200, reset: undefined, retryAfterMs: undefined, unanswered: 0, concurrent: 0, serverMs: 0 };
   for (let sent = 0; sent < 60; sent++) windows.minute.add(0);
-  windows.minute.observe({ ...passed, remaining: 0, sentAtMs: 0, nowMs: 0 });
+  windows.minute.observe({ ...PASSED, remaining: 0, sentAtMs: 0, nowMs: 0 });
   windows.minute.add(10_000);
-  windows.minute.observe({ ...passed, remaining: 9, sentAtMs: 10_000, nowMs: 10_000 });
+  windows.minute.observe({ ...PASSED, remaining: 9, sentAtMs: 10_000, nowMs: 10_000 });
   return windows;
 }
 
@@ -51,4 +52,27 @@ test('Caution leaves at most a quarter of a limit that has become smaller', () =
   const caution = cautionAfter(100, windows);
   windows.restart({ plan: { requestsPerMinute: 60 }, concurrency: 64, share: 1 });
   expect(caution.kept(0)).toBe(15);
+});
+
+test.for([
+  ['fits', 7],
+  ['nothing explains', 60],
+] as const)('Caution takes a burst of others for over after an answer that %s', ([, remaining]) => {
+  const windows = windowsOf(60);
+  const outstanding = new Outstanding();
+  const caution = new Caution(windows, outstanding);
+  const answer = (left: number, nowMs: number) => {
+    const sentAtMs = nowMs - 200;
+    outstanding.send(sentAtMs, true);
+    windows.minute.add(sentAtMs);
+    outstanding.observe(sentAtMs, nowMs);
+    windows.minute.observe({ ...PASSED, remaining: left, sentAtMs, nowMs });
+  };
+  const mostAt = (nowMs: number) => caution.mostInFlight({ inFlight: 0, waiting: 100 }, nowMs);
+  for (let sent = 1; sent < 40; sent++) windows.minute.add(800);
+  answer(20, 1_000);
+  answer(8, 2_000);
+  const inBurst = mostAt(2_000);
+  answer(remaining, 7_000);
+  expect([inBurst, mostAt(7_000)]).toEqual([4, 8]);
 });
