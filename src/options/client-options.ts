@@ -226,7 +226,7 @@ export function checkApiKey(apiKey: unknown): string {
   if (apiKey === '')
     throw new ConfigurationError('Cannot use an empty key as `apiKey`: is the variable that it comes from set?', { option: 'apiKey' });
   // An address in place of the key means that the key is in place of the address, whose error would show it.
-  if (!/^(?!https?:)[\x21-\x7e]+$/.test(apiKey)) throw badOption('apiKey', KEY_RULE);
+  if (!/^(?!https?:)[\x21-\x7e]+$/i.test(apiKey)) throw badOption('apiKey', KEY_RULE);
   return apiKey;
 }
 

@@ -201,11 +201,14 @@ test.each(['psk_\r\nX-Evil: 1', 'psk_\n', 'psk a', '\u0000psk', 'Bearer psk', 'p
   },
 );
 
-test('key and address that were swapped are refused without showing the key', () => {
-  const error = thrownBy(() => new PetStoreClient({ apiKey: 'https://shop.example/v1', baseUrl: KEY }));
-  expect(error).toMatchObject({ name: 'ConfigurationError', option: 'apiKey', message: expect.stringContaining('no address') });
-  expectNoKeyIn(error);
-});
+test.each(['https://shop.example/v1', 'HTTPS://SHOP.EXAMPLE/v1'])(
+  'key and address %s that were swapped are refused without showing the key',
+  (apiKey) => {
+    const error = thrownBy(() => new PetStoreClient({ apiKey, baseUrl: KEY }));
+    expect(error).toMatchObject({ name: 'ConfigurationError', option: 'apiKey', message: expect.stringContaining('no address') });
+    expectNoKeyIn(error);
+  },
+);
 
 test.each<Record<string, string>>([
   { 'x-a': 'b\r\nX-Evil: 1' },
