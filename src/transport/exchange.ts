@@ -57,8 +57,14 @@ export class Exchange {
     return new Promise((resolve, reject) => {
       this.#giveUp = reject;
       // Async, since a caller's fetch may also throw synchronously.
-      const receive = async () => resolve(this.#take(await send({ ...request, signal: this.#signal })));
-      receive().catch((thrown: unknown) => reject(this.#reasonOf(thrown, isNetworkError(thrown))));
+      const receive = async () => {
+        try {
+          resolve(this.#take(await send({ ...request, signal: this.#signal })));
+        } catch (thrown) {
+          reject(this.#reasonOf(thrown, isNetworkError(thrown)));
+        }
+      };
+      void receive();
     });
   }
 
