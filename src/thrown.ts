@@ -24,9 +24,12 @@ export function textOf(thrown: unknown, field: string): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** Sets the stack of an error. By an assignment, it would in Firefox become a field that `Object.keys` and JSON.stringify include. */
+/**
+ * Sets the stack of an error, unless it is frozen. By an assignment, it would in Firefox become a field that `Object.keys` and JSON.stringify
+ * include.
+ */
 export function setStack(error: Error, stack: string): void {
-  Object.defineProperty(error, 'stack', { value: stack, writable: true, configurable: true });
+  Reflect.defineProperty(error, 'stack', { value: stack, writable: true, configurable: true });
 }
 
 /**

@@ -210,6 +210,7 @@ describe('InventoryStream', () => {
     ['an Error', new Error('full')],
     ['a text, which is no Error', 'full'],
     ['a failure that the client would retry', new ConnectionError('another client lost its connection', {})],
+    ['a frozen failure of another client', Object.freeze(new ConnectionError('another client lost its connection', {}))],
   ])('that is collected ends with what its sink throws, without another attempt: %s', async (_what, thrown) => {
     const fail = async () => {
       throw thrown;
