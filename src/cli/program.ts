@@ -49,12 +49,12 @@ export function createProgram(terminal: Terminal, { exit, writeOut }: ProgramOut
   return program;
 }
 
-/** A mistake in one line. The value of an unknown option is left out, since it may be a key that no variable has. */
+/** A mistake in one line. What follows the name of an unknown option is hidden, since it may be a key that no variable has. */
 function usageText(text: string): string {
   return text
     .replace(/^error: /, 'petstore: ')
-    .replace(/(?<=unknown option ')(--[^=']*|-[a-z]).*'/is, "$1'")
-    .replace(/'--[\w-]*(?:key|token)'/i, '$&: no option takes the key: set PETSTORE_API_KEY')
+    .replace(/(?<=unknown option ')(--[^=]*=|-[^-]).+'/isu, "$1…'")
+    .replace(/'--[\w-]*(?:key|token)(?:=…?)?'/i, '$&: no option takes the key: set PETSTORE_API_KEY')
     .replace(/\n(?=.)/g, ' ');
 }
 

@@ -277,13 +277,21 @@ describe('petstore set', () => {
     [['set', '1', '9007199254740993'], 2, 'petstore: Cannot use 9007199254740993 as quantity: it is beyond ±(2^53−1)\n'],
     [['set', '1'], 2, "petstore: missing required argument 'quantity'\n"],
     [['set', '1', '5', '--bad'], 2, "petstore: unknown option '--bad'\n"],
-    [['set', '1', '5', '--base-ur=x'], 2, "petstore: unknown option '--base-ur' (Did you mean --base-url?)\n"],
+    [['set', '1', '5', '--base-ur=x'], 2, "petstore: unknown option '--base-ur=…' (Did you mean --base-url?)\n"],
     [
       ['set', '1', '5', "--api-key=it's-secret"],
       2,
+      /^petstore: unknown option '--api-key=…': no option takes the key: set PETSTORE_API_KEY\n$/,
+    ],
+    [
+      ['set', '1', '5', '--api-key', 'secret'],
+      2,
       /^petstore: unknown option '--api-key': no option takes the key: set PETSTORE_API_KEY\n$/,
     ],
-    [['set', '1', '5', '-ksecret'], 2, /^petstore: unknown option '-k'\n$/],
+    [['set', '1', '5', '--json=secret'], 2, /^petstore: unknown option '--json=…'\n$/],
+    [['set', '1', '5', '-ksecret'], 2, /^petstore: unknown option '-k…'\n$/],
+    [['set', '1', '5', '-1secret'], 2, /^petstore: unknown option '-1…'\n$/],
+    [['set', '1', '5', '-k'], 2, /^petstore: unknown option '-k'\n$/],
     [
       ['set', '1', '5', '--plan', 'gold'],
       2,
