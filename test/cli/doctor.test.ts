@@ -318,6 +318,21 @@ describe('petstore doctor, as a process', () => {
     expect(out).not.toContain('secret');
   });
 
+  test('reaches a proxy over TLS directly, not through itself', async () => {
+    const asked: (string | undefined)[] = [];
+    const proxy = createHttpsServer(await certificates.get('inside'));
+    proxy.on('connect', ({ url }, socket) => {
+      asked.push(url);
+      socket.on('error', () => {}).end('HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n');
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, 'localhost', resolve));
+    const env = { HTTPS_PROXY: `https://localhost:${portOf(proxy)}`, NODE_EXTRA_CA_CERTS: certificates.pathOf('Example Corporation CA') };
+    const { out } = await run({ PETSTORE_BASE_URL: 'https://pets.test/v1', ...env });
+    proxy.close();
+    expect(out).toMatch(/^problem {2}connection .* refused to connect to pets\.test:443: 407$/m);
+    expect(asked).toEqual(['pets.test:443', 'pets.test:443']);
+  });
+
   test('is recommended by other commands, which name the proxy that refused, without its password', async () => {
     await using stack = new AsyncDisposableStack();
     const [url, proxy] = [await serveInside(stack), await serveProxy(407, stack)];

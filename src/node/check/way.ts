@@ -69,7 +69,8 @@ async function openTunnel(address: URL, { address: proxy, shown, variable }: Nam
   const host = hostOf(proxy);
   // Node would take the name for TLS from the header Host, which names the service.
   const servername = isIP(host) ? '' : host;
-  const request = open({ host, port: portOf(proxy), method: 'CONNECT', path: target, headers, servername }).end();
+  // Without Node's global agent, which may be set to use the proxy, so that the proxy would have to lead to itself.
+  const request = open({ host, port: portOf(proxy), method: 'CONNECT', path: target, headers, servername, agent: false }).end();
   try {
     const [{ statusCode }, socket, head] = await happens(request, 'connect');
     if (statusCode >= 200 && statusCode < 300) {
