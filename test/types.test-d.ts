@@ -3,6 +3,7 @@ import {
   type InvalidResponseError,
   type InventoryItem,
   type InventoryStream,
+  type InventoryUpdate,
   isPetStatus,
   isPetStoreError,
   JournalError,
@@ -45,6 +46,10 @@ describe('petstore.fetch', () => {
     // @ts-expect-error there is no such priority
     petstore.fetch('/pets', { priority: 'urgent' });
   });
+});
+
+test('An InventoryUpdate is assignable to a Record', () => {
+  expectTypeOf<InventoryUpdate>().toExtend<Record<string, unknown>>();
 });
 
 describe('ids', () => {

@@ -76,10 +76,10 @@ export const InventoryUpdate = z.object({ quantity: Quantity });
  * const update: InventoryUpdate = { quantity: 12 };
  * console.log((await petstore.updateInventory(1, update)).quantity); // → 12
  */
-export interface InventoryUpdate {
+export type InventoryUpdate = {
   /** The new stock count: a safe integer. The service may have narrower bounds. */
   quantity: number;
-}
+};
 
 /**
  * The body of every error answer (specification, Error).
