@@ -14,7 +14,7 @@ import { createMcpServer } from '../mcp/server.ts';
 import { Unanswered } from '../mcp/unanswered.ts';
 import { maxChangesOf } from '../option-values.ts';
 import { stateFolder } from '../state.ts';
-import { ReaderGoneError, type Terminal, writeText } from '../terminal.ts';
+import { PATIENCE_MS, ReaderGoneError, type Terminal, writeText } from '../terminal.ts';
 import { UsageError } from '../usage-error.ts';
 
 export interface McpOptions extends CommonOptions {
@@ -53,8 +53,8 @@ export async function mcp(options: McpOptions, terminal: Terminal): Promise<Exit
     await server.close();
     close();
     if (limits?.areKept === false) rmSync(limits.journals, { recursive: true, force: true });
-    // What stdout still holds for a host that takes nothing would keep the process.
-    if (!isRead) terminal.exit(exitCodeAt(signal));
+    // What stdout still holds for a host that takes nothing would keep the process. A slow host gets as long as the reader of any command.
+    if (!isRead) setTimeout(() => terminal.exit(exitCodeAt(signal)), PATIENCE_MS).unref();
   }
 }
 
