@@ -6,6 +6,7 @@ import { createServer, type Server } from 'node:https';
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket, type Server as TcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pipeline } from 'node:stream';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:tls';
 import { Server as ProxyServer } from 'proxy-chain';
 
@@ -188,7 +189,8 @@ export async function startProxy(password?: string, { unanswered = 0 } = {}): Pr
 export async function startTlsProxy({ cert, key }: Pick<Authority, 'cert' | 'key'>): Promise<ForwardProxyServer> {
   const proxy = await startProxy();
   const server = createTlsServer({ cert, key, ALPNProtocols: ['h2', 'http/1.1'] }, (socket) => {
-    if (socket.alpnProtocol !== 'h2') socket.pipe(connect(proxy.port, '127.0.0.1')).pipe(socket);
+    // A client that refuses the certificate resets its connection.
+    if (socket.alpnProtocol !== 'h2') pipeline(socket, connect(proxy.port, '127.0.0.1'), socket, () => {});
   });
   const { url, ...front } = await listen(server, []);
   const stop = async () => {
