@@ -113,8 +113,7 @@ class ResponseHandler {
     this.#body?.fail(reason);
     this.#settling.reject(reason);
     this.#end();
-    if (this.#controller)
-      drop(this.#controller, reason instanceof Error ? reason : new DOMException('The request was aborted', 'AbortError'));
+    if (this.#controller) drop(this.#controller);
     // That of the client, of the caller's `AbortSignal.timeout`, or of a call.
     if (textOf(reason, 'name') === 'TimeoutError' && this.#way.ended === this.#ended) this.#way.leave?.();
   }

@@ -8,10 +8,13 @@ export interface Controller {
   abort(reason: Error): void;
 }
 
-/** Aborts a request for which nobody waits any more. If its dispatcher fails to, nobody needs to know. */
-export function drop(controller: Controller, reason: Error): void {
+/**
+ * Aborts a request for which nobody waits any more. If its dispatcher fails to, nobody needs to know. The reason of the abort is kept from
+ * undici 8, which can fail other requests with it, too: those that go to a new connection after a GOAWAY.
+ */
+export function drop(controller: Controller): void {
   try {
-    controller.abort(reason);
+    controller.abort(new DOMException('A request on the same connection was aborted', 'AbortError'));
   } catch {
     // The request goes on, and its answer goes nowhere.
   }
@@ -85,7 +88,7 @@ export class ResponseBody implements BodyReader {
     this.#chunks.length = 0;
     if (this.#isEnded || this.#failure) return;
     this.end();
-    drop(this.#controller, new DOMException('The body was dropped', 'AbortError'));
+    drop(this.#controller);
   }
 
   /** The body as a ReadableStream. */

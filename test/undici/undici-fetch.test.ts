@@ -147,6 +147,27 @@ describe('a service that speaks only HTTP/2', () => {
     expect(error).toMatchObject({ kind: 'connection', outcome });
   });
 
+  test('fails no other request with the reason of an abort after it went away', async () => {
+    const { promise: gone, resolve: leave } = Promise.withResolvers<void>();
+    await using service = await startHttp2(authority, (asked) => (_request, response) => {
+      const session = 'stream' in response ? response.stream.session : undefined;
+      const count = asked.push('');
+      if (count > 3) response.end('answered');
+      if (count !== 3) return;
+      session?.goaway(0, 1);
+      // The client answers it once it has read the GOAWAY before it.
+      session?.ping(() => leave());
+    });
+    const fetch = undiciFetch({ ca: authority.ca });
+    const [first, second] = [new AbortController(), new AbortController()];
+    const calls = [first.signal, second.signal, null].map((signal) => fetch(service.url, { signal }));
+    const ends = calls.map((call) => call.then((response) => response.text()).catch((error: Error) => `failed: ${error.cause}`));
+    await gone;
+    first.abort(new Error('of the first'));
+    second.abort(new Error('of the second'));
+    expect((await Promise.all(ends))[2]).not.toContain('of the');
+  });
+
   test.each(UNDICIS)('gets no further request on a connection without an answer in time (undici %s)', async (_version, library) => {
     use(library);
     const sessions = new Set<unknown>();
