@@ -102,7 +102,7 @@ export class TracedCall {
 
   /** Ends open spans when tracing stops; unfinished calls are not measured. */
   leave(): void {
-    this.#step?.span.setAttributes(this.#step.measured).end();
+    unharmed(() => this.#step?.span.setAttributes(this.#step.measured).end());
     this.#step = undefined;
     this.#span.end();
   }
@@ -122,9 +122,12 @@ export class TracedCall {
     this.#step = undefined;
     const { span, measured, histogram, sinceMs } = step;
     if (errorType) measured['error.type'] ??= errorType;
-    if (measured['error.type']) span.setStatus({ code: SpanStatusCode.ERROR });
-    histogram.record((performance.now() - sinceMs) / 1000, measured);
-    span.setAttributes(measured).end();
+    // One at a time, so that a failure of one does not keep the rest of the call from being traced.
+    unharmed(() => {
+      if (measured['error.type']) span.setStatus({ code: SpanStatusCode.ERROR });
+      span.setAttributes(measured).end();
+    });
+    unharmed(() => histogram.record((performance.now() - sinceMs) / 1000, measured));
   }
 }
 

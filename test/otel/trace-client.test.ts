@@ -364,7 +364,7 @@ describe('traceClient', () => {
     const items = client.listInventory();
     await vi.runAllTimersAsync();
     expect(await items).toEqual([]);
-    expect(thrown).toHaveBeenCalledTimes(4);
+    expect(thrown).toHaveBeenCalledTimes(5);
   });
 
   test('keeps no call if a span throws when the tracing is stopped', async () => {
@@ -379,7 +379,20 @@ describe('traceClient', () => {
     stop();
     client.close();
     await Promise.all(calls);
-    expect(end).toHaveBeenCalledTimes(2);
+    expect(end).toHaveBeenCalledTimes(4);
+  });
+
+  test('ends every span of a call even if a meter throws', async () => {
+    const { client } = scriptedClient([() => failure(500), () => json(200, [])]);
+    const collector = new Collector();
+    const meter = collector.meterProvider.getMeter('broken');
+    const histogram = Object.assign(meter.createHistogram('broken'), { record: thrower });
+    const broken = Object.assign(meter, { createHistogram: () => histogram });
+    traceClient(client, { tracerProvider: collector.tracerProvider, meterProvider: { getMeter: () => broken } });
+    const items = client.listInventory();
+    await vi.runAllTimersAsync();
+    await items;
+    expect(collector.spans.map(({ name }) => name)).toEqual(['GET', 'wait backoff', 'GET', 'listInventory']);
   });
 
   test('never shows the key, even if the service echoes it', async () => {
