@@ -145,6 +145,23 @@ describe('petstore mcp', () => {
     expect({ code, err }).toEqual({ code: 1, err: why });
   });
 
+  test('answers a line that is not JSON with a parse error, and goes on', async () => {
+    const host = spawn(process.execPath, [cli.file, 'mcp', '--sandbox']);
+    onTestFinished(() => void host.kill());
+    let out = '';
+    host.stdout.on('data', (text) => {
+      out += text;
+    });
+    host.stdin.end('not JSON\n{"jsonrpc":"2.0","id":7,"method":"ping"}\n');
+    const [code] = await once(host, 'close');
+    const answers = out
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    const failed = { jsonrpc: '2.0', id: null, error: { code: -32700, message: 'Parse error' } };
+    expect({ code, answers }).toEqual({ code: 0, answers: [failed, { jsonrpc: '2.0', id: 7, result: {} }] });
+  });
+
   test('lists pets by page, with ids that JSON does not round, for one request', async () => {
     const { call } = await startAgent();
     const first = await call('list_inventory', { status: 'available', limit: 1 });

@@ -33,6 +33,9 @@ const MAX_WAIT = '45s';
 /** As long as a host waits for an answer. */
 const LAST_ANSWERS_MS = 60_000;
 
+/** The answer to a line that is not JSON (JSON-RPC 2.0, section 5). */
+const PARSE_ERROR = `${JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32700, message: 'Parse error' } })}\n`;
+
 /**
  * Serves the inventory to an agent by the Model Context Protocol over stdin and stdout, until stdin ends, nobody reads stdout, or a signal.
  * Calls under way are answered after the end of stdin; else they are aborted, and only updates under way finish.
@@ -75,6 +78,10 @@ async function serve(server: McpServer, { terminal, signal, end }: Serving): Pro
   const output = outputOf(terminal, signal);
   const transport = new StdioServerTransport(input, output);
   const unanswered = new Unanswered(transport);
+  // Of a line that is not JSON the SDK only says so here, and its messages cannot have `id: null`.
+  transport.onerror = (error) => {
+    if (error instanceof SyntaxError) output.write(PARSE_ERROR);
+  };
   const { promise: ended, resolve, reject } = Promise.withResolvers<boolean>();
   output.on('error', (error) => {
     const isUnread = error === signal.reason;
