@@ -120,6 +120,7 @@ export class Pipeline<Item extends object> {
     return retry(call, { attempt, gate, watch: this.#watch(call), renewKey: transport.keyRenewal(call) });
   }
 
+  /** Lets the gate refuse a call while it waits elsewhere. */
   #watch(call: Call) {
     const { gate, limits } = this.#steps;
     return (onRefusal: (refusal: unknown) => void, backoffMs?: number) => gate.watch({ call, limits, backoffMs }, onRefusal);

@@ -69,6 +69,7 @@ export interface InventoryItem<Ids extends Int64 = 'number'> {
  * console.log(InventoryUpdate.safeParse({ quantity: 1.5 }).success); // → false
  */
 export const InventoryUpdate = z.object({ quantity: Quantity });
+
 /**
  * The body of an update (specification, InventoryUpdate).
  *

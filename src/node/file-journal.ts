@@ -239,7 +239,7 @@ async function flushFolder(path: string): Promise<void> {
 
 function journalError(what: string, cause: unknown): JournalError {
   const code = textOf(cause, 'code');
-  const isFolder = code === 'EISDIR' && 'it is a folder; name a file in it';
-  const why = code === 'ENOENT' ? 'make its folder first' : isFolder || messageOf(cause);
+  const advice = code === 'ENOENT' ? 'make its folder first' : code === 'EISDIR' ? 'it is a folder; name a file in it' : undefined;
+  const why = advice ?? messageOf(cause);
   return new JournalError(`${what}: ${why}`, { cause, ...(code !== undefined && { code }) });
 }

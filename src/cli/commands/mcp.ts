@@ -78,7 +78,7 @@ async function serve(server: McpServer, { terminal, signal, end }: Serving): Pro
   const output = outputOf(terminal, signal);
   const transport = new StdioServerTransport(input, output);
   const unanswered = new Unanswered(transport);
-  // Of a line that is not JSON the SDK only says so here, and its messages cannot have `id: null`.
+  // The SDK reports a line that is not JSON and does not answer it; the messages that it sends cannot have `id: null`.
   transport.onerror = (error) => {
     if (error instanceof SyntaxError) output.write(PARSE_ERROR);
   };

@@ -74,7 +74,7 @@ async function openTunnel(address: URL, { address: proxy, shown, variable }: Nam
   try {
     const [{ statusCode }, socket, head] = await happens(request, 'connect');
     if (statusCode >= 200 && statusCode < 300) {
-      // What came with the answer is of the tunnel.
+      // What came right after the proxy's answer is from the service.
       socket.unshift(head);
       return { socket, finding: { check: 'connection', outcome: 'ok', message: `the proxy ${shown} leads to ${target}` } };
     }

@@ -7,7 +7,7 @@ const BURST_OVER_MS = 500;
 /** From this pace on, in requests per millisecond, others count as active. */
 const ACTIVE_PER_MS = 5e-5;
 
-/** How fast other users of the key send, in requests per millisecond, as answers show it. `sinceMs` is the time since the last answer. */
+/** How fast other users of the key send, in requests per millisecond, as answers show it. `sinceMs` is the time since the previous answer. */
 export class OthersPace {
   #usualPerMs = 0;
   #burstPerMs = 0;
