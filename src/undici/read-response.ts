@@ -17,14 +17,20 @@ interface Head {
 /** The constructor of Response rejects a body with these statuses (fetch standard, null body status). */
 const BODILESS: ReadonlySet<number> = new Set([204, 205, 304]);
 
+/** A larger window than 8 MiB is not valid here (RFC 9659 section 3): it would be allocated whole. */
+const ZSTD_WINDOW = { params: { [zlib.constants.ZSTD_d_windowLogMax]: 23 } };
+
 const DECODERS: ReadonlyMap<string, () => Duplex> = new Map<string, () => Duplex>([
   ['gzip', createGunzip],
   ['x-gzip', createGunzip],
   ['deflate', createInflate],
   ['br', createBrotliDecompress],
   // From Node 22.15 on.
-  ...(zlib.createZstdDecompress ? [['zstd', zlib.createZstdDecompress] as const] : []),
+  ...(zlib.createZstdDecompress ? [['zstd', () => zlib.createZstdDecompress(ZSTD_WINDOW)] as const] : []),
 ]);
+
+/** The most codings of one body, as with fetch: each takes memory, whatever the size of the body. */
+const MOST_CODINGS = 5;
 
 /** An answer whose body is decoded as by fetch. */
 export class UndiciAnswer implements DirectAnswer {
@@ -98,8 +104,12 @@ function decoded(body: ResponseBody, codings: string | null): ResponseBody | Rea
   return streamOf({ read: () => bytes.next(), cancel: () => body.cancel() });
 }
 
-/** Decodes a body. An empty body is valid with any coding. */
+/** Decodes a body. An empty body is valid with any coding. @throws Error for more codings than {@link MOST_CODINGS} */
 async function* decode(body: ResponseBody, decoders: readonly (() => Duplex)[]): AsyncGenerator<Bytes> {
+  if (decoders.length > MOST_CODINGS) {
+    await body.cancel();
+    throw new Error(`the body has ${decoders.length} codings, more than ${MOST_CODINGS}`);
+  }
   const { value, done } = await body.read();
   if (done) return;
   const whole = async function* () {

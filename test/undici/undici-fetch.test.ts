@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { createServer as createTcpServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { gzipSync } from 'node:zlib';
+import { constants, createZstdCompress, gzipSync } from 'node:zlib';
 import { ConnectionError, isPetStoreError, PetStoreClient, type PetStoreClientOptions } from 'petstore-inventory';
 import { undiciFetch } from 'petstore-inventory/undici';
 import { Agent, DecoratorHandler, type Dispatcher, RetryAgent } from 'undici';
@@ -500,6 +500,25 @@ describe('undiciFetch', () => {
     await using service = await startHttp((request, response) => response.end(String(request.headers['content-type'])));
     const sent = [undiciFetch(), globalThis.fetch].map(async (fetch) => (await fetch(service.url, { method: 'POST', ...init })).text());
     expect(await Promise.all(sent)).toEqual([String(type), String(type)]);
+  });
+
+  test('does not decode a body of more codings than fetch does, and drops its connection', async () => {
+    await using service = await startHttp((_request, response) => {
+      response.setHeader('content-encoding', Array(6).fill('gzip').join()).write(gzipSync(''));
+    });
+    const error = await failureOf(clientOf(service.url, undiciFetch()).listInventory());
+    expect(error).toMatchObject({ kind: 'connection', message: expect.stringContaining('the body has 6 codings, more than 5') });
+    await vi.waitFor(() => expect(service.sockets.size).toBe(0));
+  });
+
+  test.runIf(createZstdCompress)('does not decode zstd with a window beyond 8 MiB', async () => {
+    await using service = await startHttp((_request, response) => {
+      const windowed = createZstdCompress({ params: { [constants.ZSTD_c_windowLog]: 24 } });
+      windowed.pipe(response.setHeader('content-encoding', 'zstd'));
+      windowed.write(Buffer.alloc(1));
+      windowed.end();
+    });
+    await expect((await undiciFetch()(service.url)).text()).rejects.toThrow('too much memory');
   });
 
   test('gives a client its answer without making a Response', async () => {
