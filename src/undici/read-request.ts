@@ -28,12 +28,17 @@ export function readDirectRequest(address: string, { method, headers, body, sign
   return { url: urlOf(address), method, headers, body: body ?? null, signal, call };
 }
 
+const METHODS_WITH_BODY: ReadonlySet<string> = new Set(['DELETE', 'OPTIONS', 'PATCH', 'POST', 'PUT']);
+const PLAIN_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', ...METHODS_WITH_BODY]);
+
 /** Reads the arguments of fetch. An address and an `init` of plain values are read without making a Request. */
 export function readRequest(input: Input, init: RequestInit = {}): DispatchedRequest | Promise<DispatchedRequest> {
   const { headers = {}, body = null, method = 'GET', signal } = init;
   if (typeof input !== 'string' || !isPlainBody(body) || !isPlainHeaders(headers)) return readAnyRequest(input, init);
   // A Request gives it one.
-  if (typeof body === 'string' && !Object.keys(headers).some((name) => /^content-type$/i.test(name))) return readAnyRequest(input, init);
+  if (typeof body === 'string' && !('content-type' in headers)) return readAnyRequest(input, init);
+  // A Request writes the method as it is sent, or refuses it, as it does a GET with a body.
+  if (!(body === null ? PLAIN_METHODS : METHODS_WITH_BODY).has(method)) return readAnyRequest(input, init);
   return { url: urlOf(input), method, headers, body, signal: signal ?? undefined };
 }
 
@@ -54,6 +59,8 @@ function isPlainBody(body: unknown): body is string | Uint8Array | null {
   return body === null || typeof body === 'string' || body instanceof Uint8Array;
 }
 
+/** Whether it is an object of texts by names in lower case, of which each can be there only once. */
 function isPlainHeaders(headers: object | null): headers is Record<string, string> {
-  return headers !== null && Object.getPrototypeOf(headers) === Object.prototype;
+  const isPlain = headers !== null && Object.getPrototypeOf(headers) === Object.prototype;
+  return isPlain && Object.entries(headers).every(([name, value]) => typeof value === 'string' && name === name.toLowerCase());
 }

@@ -502,6 +502,25 @@ describe('undiciFetch', () => {
     expect(await Promise.all(sent)).toEqual([String(type), String(type)]);
   });
 
+  test.each([
+    ['a method in lower case', { method: 'post', headers: { 'accept-encoding': 'identity' } }],
+    ['names of headers in upper case', { headers: { 'Accept-Encoding': 'identity' } }],
+    ['a header by two names', { headers: { 'Accept-Encoding': 'identity', 'accept-encoding': 'gzip' } }],
+  ])('sends %s as fetch does', async (_, init) => {
+    await using service = await startHttp(({ method, headersDistinct }, response) => {
+      response.end(JSON.stringify([method, headersDistinct['accept-encoding']]));
+    });
+    const [own, global] = await Promise.all(
+      [undiciFetch(), globalThis.fetch].map(async (fetch) => (await fetch(service.url, init)).text()),
+    );
+    expect(own).toBe(global);
+  });
+
+  test('refuses a GET with a body, as fetch does', async () => {
+    const init = { body: new Uint8Array(1) };
+    await expect(undiciFetch()('http://127.0.0.1:1', init)).rejects.toThrow(/GET\/HEAD method cannot have body/);
+  });
+
   test('does not decode a body of more codings than fetch does, and drops its connection', async () => {
     await using service = await startHttp((_request, response) => {
       response.setHeader('content-encoding', Array(6).fill('gzip').join()).write(gzipSync(''));
