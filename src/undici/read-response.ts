@@ -39,7 +39,7 @@ export class UndiciAnswer implements DirectAnswer {
   readonly headers: HeaderFields;
   readonly #rawHeaders: RawHeaders;
   readonly #statusText: string;
-  readonly #address: string;
+  readonly #url: URL;
   // As it comes from undici, if it needs no decoding.
   readonly #body: ResponseBody | ReadableStream<Bytes> | null;
 
@@ -47,8 +47,8 @@ export class UndiciAnswer implements DirectAnswer {
     this.status = status;
     this.headers = fieldsOf(headers);
     this.#rawHeaders = headers;
-    this.#statusText = isText(statusText) ? statusText : '';
-    this.#address = url.href;
+    this.#statusText = statusText;
+    this.#url = url;
     const isBodiless = method === 'HEAD' || BODILESS.has(status);
     if (isBodiless) void dropBytes(body);
     this.#body = isBodiless ? null : decoded(body, this.headers.get('content-encoding'));
@@ -69,14 +69,18 @@ export class UndiciAnswer implements DirectAnswer {
 
   toResponse(): Response {
     const { status } = this;
-    const headers = this.toHeaders();
-    // The constructor of Response rejects a status outside 200 to 599, which an answer may have.
     const isUsual = status >= 200 && status <= 599;
     const stream = this.#body instanceof ResponseBody ? this.#body.toStream() : this.#body;
-    const response = new Response(stream, { status: isUsual ? status : 599, statusText: this.#statusText, headers });
-    Object.defineProperty(response, 'url', { value: this.#address });
-    return isUsual ? response : Object.defineProperty(response, 'status', { value: status });
+    const response = new Response(stream, { status: isUsual ? status : 599, headers: this.toHeaders() });
+    return withFields(response, { status, statusText: this.#statusText, url: this.#url.href.replace(/#.*/s, '') });
   }
+}
+
+/** Adds fields that the constructor of Response does not accept: any status, any text of it, and the address, which has no fragment. */
+function withFields(response: Response, fields: Pick<Response, 'status' | 'statusText' | 'url'>): Response {
+  const clone = () => withFields(Response.prototype.clone.call(response), fields);
+  for (const [name, value] of Object.entries({ ...fields, clone })) Object.defineProperty(response, name, { value });
+  return response;
 }
 
 /** Drops the connection if bytes come where none may be. */

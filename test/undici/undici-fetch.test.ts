@@ -521,6 +521,14 @@ describe('undiciFetch', () => {
     await expect(undiciFetch()('http://127.0.0.1:1', init)).rejects.toThrow(/GET\/HEAD method cannot have body/);
   });
 
+  test('gives a Response whose address has no fragment, and whose clone has its fields', async () => {
+    await using service = await startHttp((_request, response) => response.writeHead(600, 'D\u00e9j\u00e0').end());
+    const response = await undiciFetch()(`${service.url}/pets#rex`);
+    const fields = { status: 600, statusText: expect.stringMatching(/^D.+j/), url: `${service.url}/pets` };
+    expect(response.clone()).toMatchObject(fields);
+    expect(response).toMatchObject(fields);
+  });
+
   test('does not decode a body of more codings than fetch does, and drops its connection', async () => {
     await using service = await startHttp((_request, response) => {
       response.setHeader('content-encoding', Array(6).fill('gzip').join()).write(gzipSync(''));
