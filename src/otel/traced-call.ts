@@ -26,7 +26,18 @@ export interface Scope {
 }
 
 /** Other methods are reported as `_OTHER`, since each method makes its own time series (conventions for HTTP, `http.request.method`). */
-const KNOWN_METHODS: ReadonlySet<string> = new Set(['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'TRACE']);
+const KNOWN_METHODS: ReadonlySet<string> = new Set([
+  'CONNECT',
+  'DELETE',
+  'GET',
+  'HEAD',
+  'OPTIONS',
+  'PATCH',
+  'POST',
+  'PUT',
+  'QUERY',
+  'TRACE',
+]);
 
 /** The span of one call, and in it the spans of its attempts and waits, one at a time. */
 export class TracedCall {

@@ -287,6 +287,12 @@ describe('traceClient gives a fetch a span', () => {
     ]);
   });
 
+  test('by its method, also QUERY', async () => {
+    const { client, tree } = tracedClient([() => json(200, {})]);
+    await (await client.fetch('/pets', { method: 'QUERY' })).json();
+    expect(tree()[1]).toBe('  QUERY 0 to 0 response.status_code=200');
+  });
+
   test('without a separate metric series for each unknown method', async () => {
     const { client, collector } = tracedClient([() => json(200, {})]);
     await (await client.fetch('/pets', { method: 'PURGE' })).json();
