@@ -86,6 +86,15 @@ describe('serveSandbox', () => {
     expect([globalThis.Request, globalThis.Response]).toEqual(before);
   });
 
+  test('tells the page of the latest of many requests at once', async () => {
+    const { pageUrl, sandbox } = await started();
+    const news = (await fetch(`${pageUrl}page/events`)).body?.pipeThrough(new TextDecoderStream()).getReader();
+    let told = (await news?.read())?.value;
+    await Promise.all(Array.from({ length: 500 }, () => sandbox.fetch(`${sandbox.baseUrl}/inventory`)));
+    await expect.poll(async () => (told += (await news?.read())?.value ?? '')).toContain('"number":500,');
+    await news?.cancel();
+  });
+
   test('says plainly that a port is in use', async () => {
     const { url } = await started();
     const port = Number(new URL(url).port);

@@ -66,7 +66,8 @@ function sendNews(context: Context, parts: SandboxParts): Response {
   return streamSSE(context, async (stream) => {
     let fresh: SandboxRequest[] = parts.desk.ledger.requests.slice(-MAX_REQUESTS_TOLD);
     const unsubscribe = parts.desk.ledger.subscribe((request) => {
-      if (fresh.length < MAX_REQUESTS_TOLD) fresh.push(request);
+      fresh.push(request);
+      if (fresh.length > MAX_REQUESTS_TOLD) fresh.shift();
     });
     stream.onAbort(unsubscribe);
     while (!stream.aborted && !stream.closed) {
