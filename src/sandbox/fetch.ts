@@ -73,6 +73,8 @@ function located(response: Response, { url, redirects }: { url: URL; redirects: 
 function redirected({ request, body, signal, redirects }: Trip, { status, target }: Redirect): Trip {
   const headers = new Headers(request.headers);
   if (target.origin !== new URL(request.url).origin) headers.delete('authorization');
+  // It names the boundary of the form that was sent, and the next one has its own.
+  if (body instanceof FormData) headers.delete('content-type');
   const kept = { headers, signal: request.signal, redirect: request.redirect };
   // Firefox has no `body` of a Request, and takes no stream.
   if (status !== 303 && request.body && body === undefined) throw networkError('ERR_REDIRECT', 'a stream cannot be sent again');

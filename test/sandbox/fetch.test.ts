@@ -156,6 +156,15 @@ describe('a redirect', () => {
     expect([answer.status, sandbox.requests.map(({ method, path }) => `${method} ${path}`)]).toEqual([401, ['PATCH /inventory/1']]);
   });
 
+  test('of a form sends a form that can be read', async () => {
+    const sandbox = createSandbox({
+      routes: async (request) => (request.url.endsWith('/moved') ? moving(307)(request) : Response.json([...(await request.formData())])),
+    });
+    const body = new FormData();
+    body.append('name', 'Rex');
+    expect(await (await asked(sandbox, '/moved', { method: 'POST', body })).json()).toEqual([['name', 'Rex']]);
+  });
+
   test('of a stream fails, unless the body is dropped', async () => {
     const stream: RequestInit & { duplex: 'half' } = { method: 'POST', body: new Blob(['{}']).stream(), duplex: 'half' };
     await expect(asked(createSandbox({ routes: moving(307) }), '/moved', stream)).rejects.toThrow('fetch failed');
