@@ -13,7 +13,7 @@ import { SandboxError, show } from './sandbox-error.ts';
 export interface DomainRedirect {
   /** The domain that redirects. */
   from: string;
-  /** A domain, or an address with a scheme. */
+  /** A domain, or an http(s) address, whose path is put before that of the request. */
   to: string;
   /** 301, 302, 303, 307 or 308. @default 301 */
   status?: number;
@@ -42,7 +42,7 @@ export class Domains {
 
   /**
    * Adds a domain, or a redirect from a domain.
-   * @throws {SandboxError} for an invalid host name, or a status that is not a redirect.
+   * @throws {SandboxError} for an invalid host name or address, or a status that is not a redirect.
    */
   add(entry: string | DomainRedirect): void {
     const { from, ...redirect } = typeof entry === 'string' ? { from: entry } : entry;
@@ -55,7 +55,7 @@ export class Domains {
     if (!REDIRECT_STATUSES.includes(status)) {
       throw new SandboxError(`Cannot redirect ${show(from)} with ${status}: the status must be one of ${REDIRECT_STATUSES.join(', ')}`);
     }
-    this.#served.set(domain, { from: domain, to: to.includes('://') ? to : checkDomain(to), status });
+    this.#served.set(domain, { from: domain, to: to.includes('://') ? checkAddress(to) : checkDomain(to), status });
   }
 
   /** Stops serving a domain at once; returns whether it was served. */
@@ -82,13 +82,22 @@ export class Domains {
     const { hostname, port, protocol, pathname, search } = new URL(address);
     const redirect = this.#served.get(hostname);
     if (redirect === undefined) return undefined;
-    const host = port === '' || redirect.to.includes(':') ? redirect.to : `${redirect.to}:${port}`;
-    const origin = redirect.to.includes('://') ? redirect.to.replace(/\/+$/, '') : `${protocol}//${host}`;
-    return { location: `${origin}${pathname}${search}`, status: redirect.status };
+    const { to, status } = redirect;
+    const base = to.includes('://') ? to : `${protocol}//${to}${port && `:${port}`}`;
+    return { location: `${base}${pathname}${search}`, status };
   }
 }
 
 function checkDomain(domain: string): string {
   if (/^[a-z0-9-]+(\.[a-z0-9-]+)*$/i.test(domain)) return domain.toLowerCase();
   throw new SandboxError(`Cannot serve the domain ${show(domain)}: it must be a host name such as "stock.example.com"`);
+}
+
+/** An address to which the path and query of a request can be added. */
+function checkAddress(address: string): string {
+  const url = URL.parse(address);
+  if (url && /^https?:$/.test(url.protocol) && !/[?#]/.test(address)) return url.href.replace(/\/+$/, '');
+  throw new SandboxError(
+    `Cannot redirect to ${show(address)}: it must be a host name such as "stock.example.com", or an http(s) address without a query`,
+  );
 }

@@ -79,6 +79,9 @@ describe('createSandbox refuses', () => {
     ['{"window":1e14}', 'Cannot use 100000000000000 as `window`: it must be a whole number of milliseconds, from 1 to 1e13'],
     ['{"domains":["a b"]}', 'Cannot serve the domain "a b": it must be a host name such as "stock.example.com"'],
     ['{"domains":[{"from":"a.example","to":"b.example","status":200}]}', 'Cannot redirect "a.example" with 200'],
+    ['{"domains":[{"from":"a.example","to":"://"}]}', 'Cannot redirect to "://": it must be a host name such as "stock.example.com", or'],
+    ['{"domains":[{"from":"a.example","to":"ftp://b.example"}]}', 'Cannot redirect to "ftp://b.example": it must be a host name'],
+    ['{"domains":[{"from":"a.example","to":"https://b.example/?c"}]}', 'Cannot redirect to "https://b.example/?c": it must be a host name'],
   ])('%s', (options, message) => {
     expect(() => createSandbox(untyped(options))).toThrow(SandboxError);
     expect(() => createSandbox(untyped(options))).toThrow(message);
