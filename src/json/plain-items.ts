@@ -36,8 +36,7 @@ export class PlainItems<Ids extends Int64> {
   readonly #readPetId: ReadPetId<Ids>;
 
   constructor(int64: Ids) {
-    const readers: { readonly [K in Int64]: ReadPetId<K> } = readPetId;
-    this.#readPetId = readers[int64];
+    this.#readPetId = readPetId[int64];
   }
 
   /** Sets the bytes of the items, followed by {@link PADDING_BYTES} zeros. */
