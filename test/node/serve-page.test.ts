@@ -97,6 +97,19 @@ describe.skipIf(isBrowserless)('the page of a served sandbox', () => {
     expect(sandbox.report()).toMatchObject({ rateLimited: 0 });
   });
 
+  test.each([
+    ['date', 30],
+    ['missing', 60],
+  ] as const)('the patient demo client also waits where Retry-After is %s', async (retryAfter, seconds) => {
+    const plans = { free: { requestsPerMinute: 1 } };
+    const { pageUrl, sandbox } = await started({ plans, retryAfter, clock: () => 30_000 });
+    const page = await opened(pageUrl);
+    await page.getByText(sandbox.keys.free).waitFor();
+    await page.getByRole('button', { name: 'Start a patient client' }).click();
+    await page.getByText(`The patient client was asked to wait ${seconds} s and waits`).waitFor();
+    expect(sandbox.report()).toMatchObject({ requests: 2 });
+  });
+
   test('says that both demo clients run', async () => {
     const { pageUrl, sandbox } = await started();
     const page = await opened(pageUrl);

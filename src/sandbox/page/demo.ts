@@ -3,6 +3,13 @@ export const DEMO_SCRIPT = `
 // ---- demo client
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const demos = { patient: undefined, reckless: undefined };
+/** The seconds that a 429 asks for, in a number or up to a date; a minute if it does not say. */
+function askedSeconds({ headers }) {
+  const told = headers.get('retry-after') || 'no date';
+  const nowMs = Date.parse(headers.get('date')) || Date.now();
+  const seconds = Number.isNaN(Number(told)) ? Math.ceil((Date.parse(told) - nowMs) / 1000) : Number(told);
+  return Number.isNaN(seconds) ? 60 : seconds;
+}
 async function runDemo(name, run) {
   const authorization = 'Bearer ' + [...rows.keys()][0];
   const ask = (path, init) => fetch(baseUrl + path, { ...init, headers: { authorization, 'content-type': 'application/json' } });
@@ -12,7 +19,7 @@ async function runDemo(name, run) {
     const body = JSON.stringify({ quantity: Math.floor(Math.random() * 100) });
     const answer = await (pet ? ask('/inventory/' + pet.petId, { method: 'PATCH', body }) : ask('/inventory')).catch(() => undefined);
     if (answer?.ok && !pet) pets = (await answer.json()).slice(0, 50);
-    const seconds = answer?.status === 429 ? Number(answer.headers.get('retry-after') ?? 1) : 0;
+    const seconds = answer?.status === 429 ? askedSeconds(answer) : 0;
     if (demos[name] === run) say(name, seconds ? 'was asked to wait ' + seconds + ' s and ' + (name === 'patient' ? 'waits' : 'goes on') : 'is running');
     await wait(name === 'patient' ? Math.max(300, seconds * 1000) : 60);
   }
