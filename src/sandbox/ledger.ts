@@ -67,7 +67,7 @@ export class Ledger {
   /** The latest requests, oldest first. */
   readonly requests: SandboxRequest[] = [];
   readonly #limit: number;
-  readonly #listeners = new Set<(request: SandboxRequest) => void>();
+  readonly #listeners = new Set<(request: SandboxRequest | undefined) => void>();
   #report: SandboxReport = emptyReport();
   #opened = 0;
 
@@ -112,8 +112,8 @@ export class Ledger {
     count(this.#report.updatesByPet, String(petId));
   }
 
-  /** Calls the listener with every settled request; returns a function that removes the listener. */
-  subscribe(listener: (request: SandboxRequest) => void): () => void {
+  /** Calls the listener with every settled request, and with undefined when they are forgotten; returns a function that removes it. */
+  subscribe(listener: (request: SandboxRequest | undefined) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
@@ -127,6 +127,7 @@ export class Ledger {
   clear(): void {
     this.requests.length = 0;
     this.#report = emptyReport();
+    for (const listener of this.#listeners) listener(undefined);
   }
 
   /** Forgets requests and counts; the next request has the number 1. */

@@ -213,9 +213,11 @@ describe.skipIf(isBrowserless)('the page of a served sandbox', () => {
     await expect.poll(() => page.locator('#stock tr').count()).toBe(11);
     await fetch(`${url}/inventory`, { headers: { authorization: `Bearer ${keys.free}` } });
     await page.locator('#timeline li').first().waitFor();
+    await page.getByRole('img', { name: /^free/ }).waitFor();
     sandbox.reset();
     await expect.poll(() => page.locator('#stock tr').count()).toBe(12);
     expect(await page.locator('#timeline li').count()).toBe(0);
+    await page.getByText('No key was used in the latest minutes').waitFor();
   });
 
   test('shows each request once after its connection was lost', async () => {

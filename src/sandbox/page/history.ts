@@ -31,7 +31,7 @@ export class History {
 
   constructor(desk: Desk) {
     this.#desk = desk;
-    desk.ledger.subscribe((request) => this.#note(request));
+    desk.ledger.subscribe((request) => (request ? this.#note(request) : this.#byKey.clear()));
   }
 
   /** The keys that were used in the latest minutes. */
@@ -42,10 +42,6 @@ export class History {
       if (samples.length === 0) this.#byKey.delete(key);
     }
     return [...this.#byKey.values()];
-  }
-
-  clear(): void {
-    this.#byKey.clear();
   }
 
   #note({ key, plan, environment, status, code }: SandboxRequest): void {

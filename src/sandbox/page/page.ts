@@ -47,7 +47,6 @@ export function createPage(parts: SandboxParts): Hono {
     if (context.req.header(RESET_HEADER) === undefined)
       return errorAnswer({ status: 400, code: 'bad_request', message: `Send the header ${RESET_HEADER}` });
     sandbox.reset();
-    history.clear();
     return context.json({});
   });
   page.get('/page/events', (context) => sendNews(context, parts));
@@ -66,7 +65,8 @@ function sendNews(context: Context, parts: SandboxParts): Response {
   return streamSSE(context, async (stream) => {
     let fresh: SandboxRequest[] = parts.desk.ledger.requests.slice(-MAX_REQUESTS_TOLD);
     const unsubscribe = parts.desk.ledger.subscribe((request) => {
-      fresh.push(request);
+      if (request) fresh.push(request);
+      else fresh = [];
       if (fresh.length > MAX_REQUESTS_TOLD) fresh.shift();
     });
     stream.onAbort(unsubscribe);
