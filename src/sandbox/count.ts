@@ -19,12 +19,15 @@ interface CountRules extends WindowSize {
 export class Count {
   readonly #window: Window;
   readonly #copy: LaggingCopy | undefined;
+  /** The most that can be left: the limit, or the burst of a token bucket. */
+  readonly #most: number;
   readonly #toldLimit: number;
 
   constructor({ policy, lagMs, tellsBurst, ...size }: CountRules) {
     this.#window = createWindow(policy, size);
     this.#copy = lagMs > 0 ? new LaggingCopy(createWindow(policy, size), lagMs) : undefined;
-    this.#toldLimit = tellsBurst ? (size.burst ?? size.limit) : size.limit;
+    this.#most = size.burst ?? size.limit;
+    this.#toldLimit = tellsBurst ? this.#most : size.limit;
   }
 
   /** When the next request may be sent: now, if one is left. */
@@ -50,8 +53,7 @@ export class Count {
 
   /** The true values, without lag, for the page and the state. */
   gauge(nowMs: number): ToldLimit {
-    const { limit } = this.#window;
-    return { limit, remaining: Math.max(0, this.#window.remaining(nowMs)), resetAtMs: this.#window.resetAtMs(nowMs) };
+    return { limit: this.#most, remaining: Math.max(0, this.#window.remaining(nowMs)), resetAtMs: this.#window.resetAtMs(nowMs) };
   }
 }
 

@@ -23,3 +23,13 @@ test('a Count with a lag keeps no request that is older, even if no header repor
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(3_000_000);
   expect(count.told(101_000).remaining).toBe(1_000_000 - 101_000 + 99);
 });
+
+test('the gauge of a Count with a burst reports the burst as its limit, whatever the headers report', () => {
+  const size = { policy: 'token-bucket', limit: 5, lengthMs: 60_000, lagMs: 0, tellsBurst: false } as const;
+  const [large, small] = [new Count({ ...size, burst: 20 }), new Count({ ...size, burst: 2 })];
+  expect([large.gauge(0), small.gauge(0)]).toMatchObject([
+    { limit: 20, remaining: 20 },
+    { limit: 2, remaining: 2 },
+  ]);
+  expect(large.told(0)).toMatchObject({ limit: 5, remaining: 20 });
+});
