@@ -14,7 +14,7 @@ async function run(program: string, { missing = '-', late = '-' } = {}): Promise
     import { registerHooks } from 'node:module';
     const loaded = [];
     const told = [];
-    const PART = /\\/(ky|fetched-response|item-batches|long-list|is-beginning|p-retry|bottleneck|zod|problems|replay|sandbox|openapi)[/-]/;
+    const PART = /\\/(ky|fetched-response|item-batches|long-list|is-beginning|p-retry|bottleneck|zod|problems|journal-record|sandbox|openapi)[/-]/;
     registerHooks({
       load(url, context, next) {
         const part = /petstore-inventory|node_modules|dist/.test(url) ? PART.exec(url)?.[1] : undefined;

@@ -1,7 +1,6 @@
 import type { PetStoreApi } from '../api.ts';
 import { untilAborted } from '../clock/until-aborted.ts';
 import type { Int64 } from '../contract/models.ts';
-import { loadPart } from '../load-part.ts';
 import { busy } from './busy.ts';
 import { isAbort, type Stop, stopBy } from './failure.ts';
 import { JobLog } from './job-log.ts';
@@ -10,7 +9,7 @@ import type { JournalRecord } from './journal-record.ts';
 import { ProgressReporter } from './progress.ts';
 import { readList } from './read-list.ts';
 import { recordError } from './record-error.ts';
-import type { History, UndoneJob } from './replay.ts';
+import { type History, replay, type UndoneJob } from './replay.ts';
 import { reportOf, type SyncReport } from './report.ts';
 import type { StockJob } from './stock-job.ts';
 import { type CheckedOptions, type ReviewedChange, type ReviewedList, refuseTooMany } from './sync-options.ts';
@@ -46,14 +45,7 @@ export async function performJob(parts: JobParts): Promise<SyncReport> {
 /** Reads the job's journal; undefined if it has none. */
 async function readHistory({ client, job, options, undone }: JobParts): Promise<History | undefined> {
   const { journal, signal } = options;
-  if (!journal) return undefined;
-  const { replay } = await loadReplay(signal);
-  return replay(journal, { job, store: client.baseUrl, undone, signal });
-}
-
-/** Loads the reader of journals. It needs zod, and most jobs have no journal. */
-export function loadReplay(signal = new AbortController().signal): Promise<typeof import('./replay.ts')> {
-  return loadPart('zod', { purpose: 'read the journal', details: () => ({}), signal }, import('./replay.ts'));
+  return journal && replay(journal, { job, store: client.baseUrl, undone, signal });
 }
 
 /** The journals of the jobs and undos that have not ended. */

@@ -1,9 +1,10 @@
 import type { PetId } from '../contract/models.ts';
 import { BadRequestError, InvalidArgumentError, NotFoundError, UnexpectedStatusError } from '../errors.ts';
+import { loadPart } from '../load-part.ts';
 import { fingerprint } from './fingerprint.ts';
 import { itemsUntilAborted } from './items-until-aborted.ts';
 import { JOURNAL_VERSION, type Journal, JournalError, named } from './journal.ts';
-import { isBeginning, type JournalRecord, mayBeTorn, newerVersion, parseRecord, type RecordedError } from './journal-record.ts';
+import type { JournalRecord, RecordedError } from './journal-record.ts';
 import type { FailedUpdate, StockJob } from './stock-job.ts';
 import { SyncItemError } from './sync-item-error.ts';
 
@@ -64,13 +65,17 @@ export async function replay(journal: Journal, { job, store, undone, signal }: O
  * @throws the reason of an abort, without waiting for the next line
  */
 export async function* recordsOf(journal: Journal, signal: AbortSignal | undefined): AsyncGenerator<JournalRecord> {
+  // The schemas of records need zod, and most jobs have no journal.
+  const reading = { purpose: 'read the journal', details: () => ({}), signal: signal ?? new AbortController().signal };
+  const { isBeginning, mayBeTorn, newerVersion, parseRecord } = await loadPart('zod', reading, import('./journal-record.ts'));
   let lineNumber = 0;
   let tornAt: number | undefined;
   let hasBegun = false;
   for await (const line of itemsUntilAborted(journal.read(), signal)) {
     lineNumber += 1;
     const record = parseRecord(line);
-    if (!record) refuseNewer(journal, line);
+    const newer = record ? undefined : newerVersion(line);
+    if (newer !== undefined) throw tooNew(journal, newer);
     // A run that is killed while it writes leaves a torn line. The next run begins a new line, which may be torn too.
     if (tornAt !== undefined && !isBeginning(line)) throw unreadable(journal, tornAt);
     hasBegun ||= record?.type === 'job';
@@ -131,11 +136,9 @@ function unreadable(journal: Journal, lineNumber: number): JournalError {
   return new JournalError(`Cannot read ${named(journal)}: ${why}`, { code: 'journal_unreadable' });
 }
 
-function refuseNewer(journal: Journal, line: string): void {
-  const version = newerVersion(line);
-  if (version === undefined) return;
+function tooNew(journal: Journal, version: number): JournalError {
   const why = `a newer version of petstore-inventory wrote it (format ${version}, and this one reads up to ${JOURNAL_VERSION})`;
-  throw new JournalError(`Cannot read ${named(journal)}: ${why}; use that version here too`, { code: 'journal_version' });
+  return new JournalError(`Cannot read ${named(journal)}: ${why}; use that version here too`, { code: 'journal_version' });
 }
 
 /** The error for a journal that belongs to a job for another address. */

@@ -7,8 +7,8 @@ import { IntColumn } from '../stock/int-column.ts';
 import { JobLog } from './job-log.ts';
 import { type Journal, named } from './journal.ts';
 import type { JournalRecord } from './journal-record.ts';
-import { loadReplay, performJob, withJournals } from './perform-job.ts';
-import type { UndoneJob } from './replay.ts';
+import { performJob, withJournals } from './perform-job.ts';
+import { otherStore, recordsOf, type UndoneJob } from './replay.ts';
 import type { SyncReport } from './report.ts';
 import { StockJob } from './stock-job.ts';
 import { type CheckedOptions, checkJournal, checkOptions, resolveSyncOptions, SYNC_OPTIONS, type SyncOptions } from './sync-options.ts';
@@ -120,7 +120,6 @@ interface Past {
 
 /** @throws InvalidArgumentError, JournalError, the reason of an abort */
 async function readPast(journal: Journal, store: string | undefined, signal: AbortSignal | undefined): Promise<Past> {
-  const { otherStore, recordsOf } = await loadReplay(signal);
   const updates = new PastUpdates();
   let job: Extract<JournalRecord, { type: 'job' }> | undefined;
   let beganAt: string | undefined;

@@ -8,5 +8,5 @@ await Promise.all([
   import('../../src/operations/item-batches.ts'),
   import('../../src/operations/long-list.ts'),
   import('../../src/transport/ky-http.ts'),
-  import('../../src/sync/replay.ts'),
+  import('../../src/sync/journal-record.ts'),
 ]);
