@@ -15,21 +15,18 @@ export interface Read {
 /** Reads a body until it ends or the chunks read so far exceed `maxBytes`: at once if it has arrived whole. */
 export function readUpTo(body: Body, maxBytes: number): Read | Promise<Read> {
   const whole = body.takeWhole(maxBytes);
-  if (!whole) return readOn(body, maxBytes);
-  const size = whole.reduce((sum, chunk) => sum + chunk.byteLength, 0);
-  return { bytes: concat(whole, size), isComplete: true };
+  return whole ? { bytes: concat(whole), isComplete: true } : readOn(body, maxBytes, []);
 }
 
-// A loop of its own: that of `readBeginning` around it would cost every call another promise.
-async function readOn(body: Body, maxBytes: number): Promise<Read> {
-  const chunks: Uint8Array[] = [];
+/** Adds the chunks of a body to `chunks`. */
+async function readOn(body: Body, maxBytes: number, chunks: Uint8Array[]): Promise<Read> {
   let size = 0;
   for (let chunk = await body.next(); chunk; chunk = await body.next()) {
     chunks.push(chunk);
     size += chunk.byteLength;
-    if (size > maxBytes) return { bytes: concat(chunks, size), isComplete: false };
+    if (size > maxBytes) return { bytes: concat(chunks), isComplete: false };
   }
-  return { bytes: concat(chunks, size), isComplete: true };
+  return { bytes: concat(chunks), isComplete: true };
 }
 
 /** The beginning of a body. */
@@ -42,24 +39,18 @@ export interface Beginning {
 /** Reads a body until it ends, fails, or the chunks read so far exceed `maxBytes`. Never rejects. */
 export async function readBeginning(body: Body, maxBytes: number): Promise<Beginning> {
   const chunks: Uint8Array[] = [];
-  let size = 0;
-  const endedBy = (end: Beginning['end']) => ({ bytes: concat(chunks, size), end });
   try {
-    for (let chunk = await body.next(); chunk; chunk = await body.next()) {
-      chunks.push(chunk);
-      size += chunk.byteLength;
-      if (size > maxBytes) return endedBy('cut');
-    }
-    return endedBy('whole');
+    const { bytes, isComplete } = await readOn(body, maxBytes, chunks);
+    return { bytes, end: isComplete ? 'whole' : 'cut' };
   } catch (error) {
-    return endedBy({ error });
+    return { bytes: concat(chunks), end: { error } };
   }
 }
 
-export function concat(chunks: readonly Uint8Array[], size: number): Uint8Array {
+function concat(chunks: readonly Uint8Array[]): Uint8Array {
   const [only] = chunks;
   if (chunks.length === 1 && only) return only;
-  const whole = new Uint8Array(size);
+  const whole = new Uint8Array(chunks.reduce((size, chunk) => size + chunk.byteLength, 0));
   let at = 0;
   for (const chunk of chunks) {
     whole.set(chunk, at);
