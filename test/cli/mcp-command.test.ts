@@ -338,6 +338,24 @@ describe('petstore mcp', () => {
     await agent.ping();
   });
 
+  test('refuses an argument that it does not know, and names the known ones', async () => {
+    const { call } = await startAgent(withJournals());
+    expect(await call('list_inventory', { pet_id: 1 })).toContain('Unknown argument pet_id (known: status, below, petIds, offset, limit)');
+    expect(await call('plan_updates', { updates: [{ petId: 1, qty: 3, quantity: 2 }] })).toContain(
+      'Unknown argument qty (known: petId, quantity, adjust) at updates[0]',
+    );
+    expect(await call('apply_plan', { planId: 'x', dryRun: true })).toContain('Unknown argument dryRun (known: planId)');
+    // Some hosts send an argument to a tool that has none.
+    expect(await call('get_quota', { random_string: '' })).toHaveProperty('quota');
+  });
+
+  test('refuses an id beyond int64, which no pet can have', async () => {
+    const { call } = await startAgent();
+    expect(await call('list_inventory', { petIds: ['9223372036854775808'] })).toContain('Beyond int64 at petIds[0]');
+    expect(await call('list_inventory', { petIds: ['9223372036854775807', '-9223372036854775808'] })).toMatchObject({ pets: [] });
+    expect(await call('list_inventory', { petIds: ['one'] })).toContain('at petIds[0]');
+  });
+
   test('reports progress, and ends when its stdin ends', async () => {
     const { agent, call } = await startProcess(withJournals());
     const { planId } = await call('plan_updates', { updates: [{ petId: 1, quantity: 3 }] });

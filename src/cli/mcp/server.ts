@@ -3,6 +3,7 @@ import type { RequestHandlerExtra } from '@modelcontextprotocol/sdk/shared/proto
 import type { CallToolResult, ServerNotification, ServerRequest } from '@modelcontextprotocol/sdk/types.js';
 import * as z from 'zod/mini';
 import type { InventoryItem, PetId } from '../../contract/models.ts';
+import { isInt64 } from '../../contract/pet-id.ts';
 import { isPetStatus } from '../../contract/pet-status.ts';
 import type { SyncReport, WantedEntry } from '../../sync/index.ts';
 import { VERSION } from '../../version.ts';
@@ -22,24 +23,38 @@ type Extra = RequestHandlerExtra<ServerRequest, ServerNotification>;
 const MAX_AGE_MS = 5_000;
 const MOST_SHOWN = 1_000;
 
+/** An object without other names, so that a misspelt argument does not change what is asked for. */
+function onlyArguments<Shape extends Record<string, z.ZodMiniType>>(shape: Shape) {
+  const known = Object.keys(shape).join(', ');
+  return z.strictObject(shape, {
+    error: ({ code, keys }) => (code === 'unrecognized_keys' ? `Unknown argument ${keys.join(', ')} (known: ${known})` : undefined),
+  });
+}
+
 const PetIdArgument = z
-  .union([z.int(), z.string().check(z.regex(/^-?\d{1,19}$/))])
+  .union([
+    z.int(),
+    z.string().check(
+      z.regex(/^-?\d{1,19}$/, { abort: true }),
+      z.refine((digits) => isInt64(BigInt(digits)), 'Beyond int64'),
+    ),
+  ])
   .check(z.describe('The id of a pet; beyond 2^53 - 1 a string of digits'));
 
-const LIST = {
+const LIST = onlyArguments({
   status: z.optional(z.string().check(z.describe('Only pets of this status, such as available, pending or sold'))),
   below: z.optional(z.int().check(z.describe('Only pets with a quantity below this'))),
   petIds: z.optional(z.array(PetIdArgument).check(z.maxLength(MOST_SHOWN))),
   offset: z._default(z.int().check(z.gte(0)), 0),
   limit: z._default(z.int().check(z.gte(1), z.lte(MOST_SHOWN)), 100),
-};
+});
 
-const Update = z.object({
+const Update = onlyArguments({
   petId: PetIdArgument,
   quantity: z.optional(z.int().check(z.describe('The new quantity'))),
   adjust: z.optional(z.int().check(z.describe('The number to add to the quantity; negative to subtract'))),
 });
-const PLAN = {
+const PLAN = onlyArguments({
   updates: z
     .array(Update)
     .check(
@@ -47,8 +62,8 @@ const PLAN = {
       z.maxLength(MOST_SHOWN),
       z.describe('Each with either quantity or adjust. For one pet, a quantity replaces the entries before it, and adjustments add up'),
     ),
-};
-const APPLY = { planId: z.string().check(z.describe('The planId that plan_updates returned')) };
+});
+const APPLY = onlyArguments({ planId: z.string().check(z.describe('The planId that plan_updates returned')) });
 
 const INSTRUCTIONS = `The stock of a pet store: quantity and status of each pet.
 The key's plan limits the requests. A call may wait for quota; if the wait would be too long, it fails and says when to try again.`;
