@@ -145,21 +145,24 @@ describe('petstore mcp', () => {
     expect({ code, err }).toEqual({ code: 1, err: why });
   });
 
-  test('answers a line that is not JSON with a parse error, and goes on', async () => {
+  test('answers a line that is not one message of JSON-RPC with an error, and goes on', async () => {
     const host = spawn(process.execPath, [cli.file, 'mcp', '--sandbox']);
     onTestFinished(() => void host.kill());
     let out = '';
     host.stdout.on('data', (text) => {
       out += text;
     });
-    host.stdin.end('not JSON\n{"jsonrpc":"2.0","id":7,"method":"ping"}\n');
+    const ping = '{"jsonrpc":"2.0","id":7,"method":"ping"}';
+    host.stdin.end(['not JSON', '[]', `[${ping}]`, ping.replace('7', 'null'), ping, ''].join('\n'));
     const [code] = await once(host, 'close');
     const answers = out
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line));
-    const failed = { jsonrpc: '2.0', id: null, error: { code: -32700, message: 'Parse error' } };
-    expect({ code, answers }).toEqual({ code: 0, answers: [failed, { jsonrpc: '2.0', id: 7, result: {} }] });
+    const failed = (error: number, message: unknown) => ({ jsonrpc: '2.0', id: null, error: { code: error, message } });
+    const invalid = failed(-32600, expect.stringMatching(/^Invalid Request: a line must be one message, not a batch/));
+    const expected = [failed(-32700, 'Parse error'), invalid, invalid, invalid, { jsonrpc: '2.0', id: 7, result: {} }];
+    expect({ code, answers }).toEqual({ code: 0, answers: expected });
   });
 
   test('lists pets by page, with ids that JSON does not round, for one request', async () => {

@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
+import { core } from 'zod/mini';
 import { type CommonOptions, connect } from '../connect.ts';
 import { refuseGiven } from '../contradictions.ts';
 import { EXIT, type ExitCode, Interruption } from '../exit-code.ts';
@@ -33,8 +34,12 @@ const MAX_WAIT = '45s';
 /** As long as a host waits for an answer. */
 const LAST_ANSWERS_MS = 60_000;
 
-/** The answer to a line that is not JSON (JSON-RPC 2.0, section 5). */
-const PARSE_ERROR = `${JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32700, message: 'Parse error' } })}\n`;
+/** The answers to a line that is not JSON, and to other JSON than one message (JSON-RPC 2.0, section 5.1). */
+const PARSE_ERROR = badLine(-32700, 'Parse error');
+const INVALID_REQUEST = badLine(
+  -32600,
+  'Invalid Request: a line must be one message, not a batch, and the id of a request a string or an integer',
+);
 
 /**
  * Serves the inventory to an agent by the Model Context Protocol over stdin and stdout, until stdin ends, nobody reads stdout, or a signal.
@@ -61,6 +66,10 @@ export async function mcp(options: McpOptions, terminal: Terminal): Promise<Exit
   }
 }
 
+function badLine(code: number, message: string): string {
+  return `${JSON.stringify({ jsonrpc: '2.0', id: null, error: { code, message } })}\n`;
+}
+
 function exitCodeAt({ reason }: AbortSignal): ExitCode {
   return reason instanceof Interruption ? reason.exitCode : EXIT.done;
 }
@@ -78,9 +87,10 @@ async function serve(server: McpServer, { terminal, signal, end }: Serving): Pro
   const output = outputOf(terminal, signal);
   const transport = new StdioServerTransport(input, output);
   const unanswered = new Unanswered(transport);
-  // The SDK reports a line that is not JSON and does not answer it; the messages that it sends cannot have `id: null`.
+  // The SDK reports a bad line and does not answer it; the messages that it sends cannot have `id: null`.
   transport.onerror = (error) => {
     if (error instanceof SyntaxError) output.write(PARSE_ERROR);
+    if (error instanceof core.$ZodError) output.write(INVALID_REQUEST);
   };
   const { promise: ended, resolve, reject } = Promise.withResolvers<boolean>();
   output.on('error', (error) => {
