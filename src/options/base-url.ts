@@ -46,7 +46,7 @@ const VARIABLES = { production: 'PETSTORE_BASE_URL', staging: 'PETSTORE_STAGING_
 export function resolveBaseUrl(baseUrl: unknown, environment: Environment, redactor?: HidesKey): string {
   const single = addressText(baseUrl);
   const address = single === undefined ? addressOf(baseUrl, environment) : singleAddress(single, environment, redactor);
-  if (address !== undefined) return checkAddress(address, redactor);
+  if (address !== undefined) return checkAddress(address, environment, redactor);
   const missing = baseUrl || environment === 'staging' ? `baseUrl.${environment}` : 'baseUrl';
   const message = `Cannot make a client without the ${environment} address: give \`${missing}\` or set ${VARIABLES[environment]}`;
   throw new ConfigurationError(message, { option: 'baseUrl' });
@@ -72,15 +72,15 @@ function addressOf(baseUrl: unknown = {}, environment: Environment): unknown {
   return given === undefined ? readVariable(VARIABLES[environment]) : given;
 }
 
-function checkAddress(given: unknown, redactor: HidesKey | undefined): string {
+function checkAddress(given: unknown, environment: Environment, redactor: HidesKey | undefined): string {
   const address = addressText(given);
-  if (address === undefined) throw badOption('baseUrl', 'an absolute http(s) address', { shown: given });
-  const url = URL.parse(address);
+  const url = URL.parse(address ?? '');
   const fault = findFault(url);
-  if (!url || fault) {
-    throw new ConfigurationError(`Cannot use ${showAddress(address, redactor)} as \`baseUrl\`: it must be ${fault}`, { option: 'baseUrl' });
-  }
-  return url.href.replace(/\/$/, '');
+  if (url && !fault) return url.href.replace(/\/$/, '');
+  const variable = VARIABLES[environment];
+  const source = given === readVariable(variable) ? ` from ${variable}` : '';
+  const shown = address === undefined ? showValue(given) : showAddress(address, redactor);
+  throw new ConfigurationError(`Cannot use ${shown}${source} as \`baseUrl\`: it must be ${fault}`, { option: 'baseUrl' });
 }
 
 /** Gives the rule that an address breaks, if any. */

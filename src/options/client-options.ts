@@ -243,7 +243,7 @@ function planVariable(): unknown {
   const text = readVariable('PETSTORE_PLAN');
   if (text === undefined || text === 'unlimited' || Object.hasOwn(PLANS, text)) return text;
   const limits = parsePlanLimits(text);
-  if (!limits) throw badOption('plan', `${PLAN_WORDS} requests a minute and a day, such as 5000/1000000`, { shown: text });
+  if (!limits) throw badOption('plan', `${PLAN_WORDS} requests a minute and a day, such as PETSTORE_PLAN=5000/1000000`, { shown: text });
   return limits;
 }
 

@@ -10,13 +10,25 @@ import {
   TimeoutError,
   UnexpectedStatusError,
 } from 'petstore-inventory';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { errorDetails, explainError } from '../../src/cli/explain-error.ts';
 import { thrownBy } from '../support/outcome.ts';
 
-/** The error with which a client refuses the value of an option, or of its variable. */
+const GOOD = { apiKey: 'psk_1', baseUrl: 'https://shop.example/v1' };
+
+/** The error with which a client refuses the value of an option. */
 function refusal(bad: object): unknown {
-  return thrownBy(() => Reflect.construct(PetStoreClient, [{ apiKey: 'psk_1', baseUrl: 'https://shop.example/v1', ...bad }]));
+  return thrownBy(() => Reflect.construct(PetStoreClient, [{ ...GOOD, ...bad }]));
+}
+
+/** The error with which a client refuses the value of a variable. */
+function ofVariable(name: string, value: string): unknown {
+  vi.stubEnv('PETSTORE_API_KEY', GOOD.apiKey);
+  vi.stubEnv('PETSTORE_BASE_URL', GOOD.baseUrl);
+  vi.stubEnv(name, value);
+  const error = thrownBy(() => new PetStoreClient());
+  vi.unstubAllEnvs();
+  return error;
 }
 
 test.each<[unknown, unknown]>([
@@ -42,13 +54,16 @@ test.each<[unknown, unknown]>([
   [new NotFoundError('no', { code: 'http_404', operation: 'listInventory' }), 'no; PETSTORE_BASE_URL sets the address'],
   [new ConfigurationError('no', { option: 'baseUrl' }), 'no; or try --sandbox, which needs no key and no address'],
   [new ConfigurationError('no', { option: 'plan' }), 'no'],
-  [refusal({ plan: 'gold' }), expect.stringMatching(/^Cannot use "gold" as PETSTORE_PLAN: it must be "free", /)],
-  [refusal({ environment: 'test' }), 'Cannot use "test" as PETSTORE_ENVIRONMENT: it must be "production" or "staging"'],
+  [ofVariable('PETSTORE_PLAN', 'gold'), expect.stringMatching(/^Cannot use "gold" as PETSTORE_PLAN: it must be "free", /)],
+  [ofVariable('PETSTORE_ENVIRONMENT', 'test'), 'Cannot use "test" as PETSTORE_ENVIRONMENT: it must be "production" or "staging"'],
+  [ofVariable('PETSTORE_BASE_URL', 'shop'), expect.stringMatching(/^Cannot use "shop" as PETSTORE_BASE_URL: it must be an absolute /)],
   [
     refusal({ apiKey: 'a b' }),
-    expect.stringMatching(/^Cannot use this value as the key: .*; or try --sandbox, which needs no key and no address$/),
+    expect.stringMatching(
+      /^Cannot use this value as the key of PETSTORE_API_KEY or PETSTORE_API_KEY_FILE: .*; or try --sandbox, which needs no key and no address$/,
+    ),
   ],
-  [refusal({ baseUrl: 'shop' }), expect.stringMatching(/^Cannot use "shop" as the address of the service: it must be an absolute /)],
+  [refusal({ baseUrl: 'shop' }), expect.stringMatching(/^Cannot use "shop" as --base-url: it must be an absolute /)],
   [new Error('one\n  two'), 'one two'],
   [new ServerError('for longer than `maxWaitMs` of 3 s'), 'for longer than --max-wait of 3 s; try again later'],
   [new TimeoutError('within its `attemptTimeoutMs` of 1 s'), 'within its --timeout of 1 s; try again later, or check PETSTORE_BASE_URL'],

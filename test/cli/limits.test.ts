@@ -43,7 +43,7 @@ describe('the limits of a command', () => {
     vi.stubEnv('PETSTORE_PLAN', '5000/many');
     expect(await run(['quota'])).toMatchObject({
       code: 2,
-      err: expect.stringMatching(/"5000\/many" as PETSTORE_PLAN: .* such as 5000\/1000000/),
+      err: expect.stringMatching(/"5000\/many" as PETSTORE_PLAN: .* such as PETSTORE_PLAN=5000\/1000000/),
     });
   });
 

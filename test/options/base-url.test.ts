@@ -209,6 +209,17 @@ describe('resolveBaseUrl checks the address', () => {
     expect(found(long)).toBe(`Cannot use "${long}" as \`baseUrl\`: it must be an address whose path ends in /v1`);
   });
 
+  test('the message about a bad address of a variable names the variable', () => {
+    vi.stubEnv('PETSTORE_BASE_URL', 'https://shop.example');
+    vi.stubEnv('PETSTORE_STAGING_BASE_URL', 'ftp://shop.example/v1');
+    expect(found(undefined)).toBe(
+      'Cannot use "https://shop.example" from PETSTORE_BASE_URL as `baseUrl`: it must be an address whose path ends in /v1',
+    );
+    expect(found(undefined, 'staging')).toBe(
+      'Cannot use "ftp://shop.example/v1" from PETSTORE_STAGING_BASE_URL as `baseUrl`: it must be an absolute http(s) address',
+    );
+  });
+
   test('an object with a name that is no environment is refused, and not replaced', () => {
     vi.stubEnv('PETSTORE_BASE_URL', PRODUCTION);
     expect(found({ prod: PRODUCTION })).toBe('Cannot use `baseUrl.prod` as an option: the options are production, staging');
