@@ -14,6 +14,9 @@ import { PATIENCE_MS } from './patience.ts';
 /** Certificates are usually renewed before they have so few days left. */
 const SOON_DAYS = 14;
 
+/** The code for a server that does not speak TLS. */
+export const NO_TLS = 'ERR_SSL_WRONG_VERSION_NUMBER';
+
 /** Makes a TLS handshake over a socket and checks the certificate. Sends nothing else. */
 export async function checkTls(socket: Duplex, address: URL): Promise<Finding> {
   const host = hostOf(address);
@@ -35,7 +38,7 @@ export async function checkTls(socket: Duplex, address: URL): Promise<Finding> {
 
 function adviceWithoutHandshake(code: string): Pick<Finding, 'advice' | 'see'> {
   if (code === 'ETIMEDOUT') return { advice: 'check firewalls and VPNs in between, and the MTU', see: GUIDES.connection };
-  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER') return { advice: checkScheme('https:'), see: GUIDES.connection };
+  if (code === NO_TLS) return { advice: checkScheme('https:'), see: GUIDES.connection };
   if (/PROTOCOL_VERSION$|UNSUPPORTED_PROTOCOL$/.test(code)) return { advice: 'let the server take TLS 1.2 or 1.3', see: GUIDES.connection };
   const advice = 'the certificate may not be issued yet: wait, or re-verify the domain; else check the port';
   return { advice, see: GUIDES.certificate };

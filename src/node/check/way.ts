@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream';
 import { type NamedProxy, PROXY_RULE, parseProxy, proxyAuthorization } from '../../options/proxy.ts';
 import { fieldOf } from '../../thrown.ts';
 import { type Finding, GUIDES } from './finding.ts';
-import { checkTls, codeOf, happens, hostOf } from './tls.ts';
+import { checkTls, codeOf, happens, hostOf, NO_TLS } from './tls.ts';
 
 /** Checks each step of the connection to an address, until one fails. Neither HTTP nor the key is sent to the service. */
 export async function checkWay(address: URL, proxy: NamedProxy | undefined): Promise<Finding[]> {
@@ -17,10 +17,17 @@ export async function checkWay(address: URL, proxy: NamedProxy | undefined): Pro
   const { finding, socket } = await (proxy ? openTunnel(address, { ...proxy, address: first }) : openSocket(address));
   if (!socket) return [name, finding];
   try {
-    return address.protocol === 'https:' ? [name, finding, await checkTls(socket, address)] : [name, finding];
+    return address.protocol === 'https:' ? [name, finding, behind(proxy, await checkTls(socket, address))] : [name, finding];
   } finally {
     socket.destroy();
   }
+}
+
+/** The finding of a handshake through a proxy, which may have answered in place of the service. */
+function behind(proxy: NamedProxy | undefined, tls: Finding): Finding {
+  if (!proxy || tls.facts?.code !== NO_TLS) return tls;
+  const advice = `check ${proxy.variable}: what it names may have answered in place of the service; else ${tls.advice}`;
+  return { ...tls, advice, see: GUIDES.proxy };
 }
 
 async function checkName(url: URL, proxy: NamedProxy | undefined): Promise<Finding> {
@@ -60,6 +67,9 @@ async function openSocket(url: URL): Promise<Opened> {
   }
 }
 
+/** The codes of an answer that is no HTTP, or no TLS. */
+const ANOTHER_PROTOCOL = /^(?:HPE_\w+|EPROTO|ERR_SSL_WRONG_VERSION_NUMBER)$/;
+
 /** Asks a proxy for a tunnel to the service (RFC 9110 section 9.3.6). */
 async function openTunnel(address: URL, { address: proxy, shown, variable }: NamedProxy & { address: URL }): Promise<Opened> {
   const target = `${address.hostname}:${portOf(address)}`;
@@ -82,7 +92,9 @@ async function openTunnel(address: URL, { address: proxy, shown, variable }: Nam
     return { finding: refusedByProxy(statusCode, { shown, variable, target }) };
   } catch (error) {
     request.destroy();
-    const advice = `check ${variable}, and whether the proxy runs`;
+    const advice = ANOTHER_PROTOCOL.test(codeOf(error))
+      ? `check the scheme and the port in ${variable}: what listens there speaks another protocol`
+      : `check ${variable}, and whether the proxy runs`;
     return { finding: { ...noConnection(`the proxy ${shown}`, error), advice, see: GUIDES.proxy } };
   }
 }
@@ -92,12 +104,15 @@ function noProxy(proxy: NamedProxy | undefined): Finding {
   return { check: 'connection', outcome: 'problem', message, advice: `it must be ${PROXY_RULE}`, see: GUIDES.proxy };
 }
 
+/** How a server that does not know CONNECT answers it. */
+const NO_PROXY = /^(?:40[045]|501)$/;
+
 function refusedByProxy(status: number, { shown, variable, target }: { shown: string; variable: string; target: string }): Finding {
   const advice =
     {
       407: `check the user and the password: ${variable}=http://user:password@…`,
       403: `let its administrators allow ${target}, or name the host in NO_PROXY`,
-    }[status] ?? 'try again later';
+    }[status] ?? (NO_PROXY.test(String(status)) ? `check ${variable}: what listens there may be no proxy` : 'try again later');
   const message = `the proxy ${shown} refused to connect to ${target}: ${status}`;
   return { check: 'connection', outcome: 'problem', message, advice, see: GUIDES.proxy, facts: { proxyStatus: status } };
 }

@@ -97,15 +97,28 @@ test('checkWay blames no certificate if server and Node have no version of TLS i
   });
 });
 
-test('checkWay reads what a proxy sends at once after its answer to CONNECT', async () => {
+test.each(['http', 'https'])('checkWay says that what listens at the port of an %s proxy speaks another protocol', async (scheme) => {
+  const server = await answering('SSH-2.0-OpenSSH_9.2\r\n');
+  const [, connection] = await checkWay(SERVICE, { ...proxyAt(portOf(server)), url: `${scheme}://127.0.0.1:${portOf(server)}` });
+  const advice = 'check the scheme and the port in HTTPS_PROXY: what listens there speaks another protocol';
+  expect(connection).toMatchObject({ outcome: 'problem', advice });
+});
+
+test('checkWay reads what a proxy sends at once after its answer to CONNECT, and does not blame the service alone', async () => {
   const server = await answering('HTTP/1.1 200 OK\r\n\r\n<html>Log in</html>');
   const [, connection, handshake] = await checkWay(SERVICE, proxyAt(portOf(server)));
   expect([connection?.outcome, handshake?.facts?.code]).toEqual(['ok', 'ERR_SSL_WRONG_VERSION_NUMBER']);
+  expect(handshake).toMatchObject({
+    advice: expect.stringMatching(/^check HTTPS_PROXY: .* in place of the service; else check the port of the address/),
+    see: 'docs/domains.md#a-proxy-is-in-between',
+  });
 });
 
 test.each([
   [407, 'check the user and the password: HTTPS_PROXY=http://user:password@…'],
   [403, 'let its administrators allow pets.test:443, or name the host in NO_PROXY'],
+  [405, 'check HTTPS_PROXY: what listens there may be no proxy'],
+  [501, 'check HTTPS_PROXY: what listens there may be no proxy'],
   [502, 'try again later'],
 ])('checkWay advises what the status %i of a proxy says', async (status, advice) => {
   const server = await answering(`HTTP/1.1 ${status} No\r\ncontent-length: 0\r\n\r\n`);
