@@ -3,7 +3,7 @@ import type { PlanLimits } from '../contract/plans.ts';
 import type { Logger } from '../events.ts';
 import { deprecationText } from '../log-lines.ts';
 import { type PetStoreClientOptions, parsePlanLimits } from '../options/client-options.ts';
-import { fetchUsesProxies, PROXY_RULE, parseProxy, proxyFor, readProxyVariables } from '../options/proxy.ts';
+import { fetchUsesProxies, PROXY_RULE, parseProxy, proxyFor, readProxyVariables, showBadProxy } from '../options/proxy.ts';
 import { noteAddress } from './asked-address.ts';
 import { refuseContradictions, refuseSameFile } from './contradictions.ts';
 import { type InterruptOptions, type Interrupts, interruptSignal } from './interrupt.ts';
@@ -160,8 +160,9 @@ async function useProxies(proxies: ProxyAddresses, address: string): Promise<boo
 /** Node wants an address with its protocol. @throws UsageError */
 function hrefOf({ name, value }: { name: string; value: string }): string {
   const url = parseProxy(value);
-  if (!url) throw new UsageError(`Cannot use ${name}: it must be ${PROXY_RULE}`);
-  return url.href;
+  if (url) return url.href;
+  const shown = showBadProxy(value);
+  throw new UsageError(`Cannot use ${shown ? `"${shown}"` : 'this value'} as ${name}: it must be ${PROXY_RULE}`);
 }
 
 function environmentOf({ sandbox, environment }: CommonOptions, { env }: Terminal): string {

@@ -61,6 +61,14 @@ export function parseProxy(value: string): URL | undefined {
   return url && /^https?:$/.test(url.protocol) && url.hostname !== '' && isDecodable(url) ? url : undefined;
 }
 
+/** Scheme, host and port of a value that names no proxy, for messages; undefined if they may be a part of its credentials. */
+export function showBadProxy(value: string): string | undefined {
+  const url = URL.parse(value);
+  if (!url?.host) return undefined;
+  const hasUser = url.username !== '' || url.password !== '';
+  return hasUser === value.includes('@') ? `${url.protocol}//${hasUser ? '***@' : ''}${url.host}` : undefined;
+}
+
 /** The value of Proxy-Authorization for the user, and perhaps the password, in a proxy's address; undefined if it has no user. */
 export function proxyAuthorization({ username, password }: URL): string | undefined {
   const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;

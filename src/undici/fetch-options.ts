@@ -1,5 +1,5 @@
 import type { SecureContext } from 'node:tls';
-import { PROXY_RULE, type Proxies, parseProxy, readProxyVariables } from '../options/proxy.ts';
+import { PROXY_RULE, type Proxies, parseProxy, readProxyVariables, showBadProxy } from '../options/proxy.ts';
 import { badOption, booleanOption, numberOption, refuseUnknown } from '../options/rules.ts';
 import { type Certificates, secureContextOf } from './certificates.ts';
 
@@ -108,6 +108,7 @@ function checkProxy(setting: string, value: unknown): URL {
   const text = String(value);
   // Only a variable may contain host and port alone.
   const url = setting === 'proxy' && !text.includes('://') ? undefined : parseProxy(text);
-  if (!url) throw badOption(setting, PROXY_RULE);
-  return url;
+  if (url) return url;
+  const shown = showBadProxy(text);
+  throw badOption(setting, PROXY_RULE, shown === undefined ? undefined : { shown });
 }

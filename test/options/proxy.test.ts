@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { fetchUsesProxies, proxyFor } from '../../src/options/proxy.ts';
+import { fetchUsesProxies, proxyFor, showBadProxy } from '../../src/options/proxy.ts';
 
 const SHOP = 'https://stock.shop.example/v1';
 
@@ -79,4 +79,16 @@ test.each([
   vi.stubEnv('NODE_USE_ENV_PROXY', NODE_USE_ENV_PROXY);
   vi.stubEnv('NODE_OPTIONS', NODE_OPTIONS);
   expect(fetchUsesProxies()).toBe(expected);
+});
+
+test.each([
+  ['socks5://127.0.0.1:1080', 'socks5://127.0.0.1:1080'],
+  ['socks5://user:secret@proxy.test:1080', 'socks5://***@proxy.test:1080'],
+  ['http://user:secret%@proxy.test/?secret', 'http://***@proxy.test'],
+  ['http://user:secret', undefined],
+  ['user:secret', undefined],
+  ['socks5://secret#1@proxy.test', undefined],
+  [':8080', undefined],
+])('showBadProxy shows %s as %s, without its credentials', (value, shown) => {
+  expect(showBadProxy(value)).toBe(shown);
 });

@@ -448,9 +448,11 @@ describe('undiciFetch refuses', () => {
   });
 
   test('an invalid address of a proxy, without showing the password', () => {
-    expect(refusal({ proxy: `ftp://user:${PASSWORD}@proxy.test` })).toThrow('as `proxy`: it must be the address of an http or https proxy');
+    expect(refusal({ proxy: `ftp://user:${PASSWORD}@proxy.test` })).toThrow(
+      'Cannot use "ftp://***@proxy.test" as `proxy`: it must be the address of an http or https proxy',
+    );
     vi.stubEnv('HTTPS_PROXY', `ftp://user:${PASSWORD}@proxy.test`);
-    expect(refusal({})).toThrow(/^(?!.*pass-word).*`HTTPS_PROXY`/);
+    expect(refusal({})).toThrow(/^(?!.*pass-word).*"ftp:\/\/\*\*\*@proxy\.test" as `HTTPS_PROXY`/);
   });
 
   test('a password with a bare %', () => {
