@@ -49,10 +49,12 @@ export function createProgram(terminal: Terminal, { exit, writeOut }: ProgramOut
   return program;
 }
 
-/** A mistake in one line. What follows the name of an unknown option is hidden, since it may be a key that no variable has. */
+/** A mistake in one line. Words that may be a key which no variable has are hidden, such as the value of an unknown option. */
 function usageText(text: string): string {
   return text
     .replace(/^error: /, 'petstore: ')
+    .replace(/(?<=too many arguments .*)\. Expected (\d+) arguments? but got (\d+): .*\.\n/s, ': it takes $1, but got $2\n')
+    .replace(/(?<=unknown command ')(?=[^']*[\d_]|[^']{21})[^']+/, '…')
     .replace(/(?<=unknown option ')(--[^=]*=|-[^-]).+'/isu, "$1…'")
     .replace(/'--[\w-]*(?:key|token)(?:=…?)?'/i, '$&: no option takes the key: set PETSTORE_API_KEY')
     .replace(/\n(?=.)/g, ' ');

@@ -298,6 +298,10 @@ describe('petstore set', () => {
       'petstore: Cannot use --plan gold: it must be one of free, pro, business, unlimited, or requests a minute and a day such as 5000/1000000\n',
     ],
     [['set', '1', '5', '--environment', 'staging'], 2, /Cannot make a client without the staging address.*PETSTORE_STAGING_BASE_URL/],
+    [['list', 'psk_secret'], 2, "petstore: too many arguments for 'list': it takes 0, but got 1\n"],
+    [['set', '1', '5', 'secret', 'x'], 2, "petstore: too many arguments for 'set': it takes 2, but got 4\n"],
+    [['sk-secret1'], 2, "petstore: unknown command '…'\n"],
+    [['secret-secret-secret-1'], 2, "petstore: unknown command '…'\n"],
     [['lits'], 2, "petstore: unknown command 'lits' (Did you mean list?)\n"],
   ])('%j ends with %i and one line', async (words, code, line) => {
     const result = await run(words);
