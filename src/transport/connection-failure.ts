@@ -39,7 +39,7 @@ export function connectionFailure(thrown: unknown, call: Call, asked: Asked): Pe
   if (!asked.isAnswered && (isUnsent ?? (isBlocked || (code !== undefined && isBeforeRequest(code, chain))))) call.refused('connection');
   const details = { ...call.details(), code, cause: safeCause(thrown, asked.redactor) };
   if (isBlocked) {
-    const message = `Cannot ${call.purpose}: fetch refuses the port of ${hostOf(asked)}`;
+    const message = `Cannot ${call.purpose}: fetch refuses the port of ${hostOf(asked)}; use another port`;
     return new ConfigurationError(message, { ...details, option: 'baseUrl' });
   }
   const setting = chain.map((error) => textOf(error, 'setting')).find((found) => found !== undefined);

@@ -55,7 +55,7 @@ describe('connectionFailure', () => {
     const failure = connectionFailure(thrown, call, { baseUrl: 'http://127.0.0.1:6666/v1', redactor: new Redactor() });
     expect(failure).toBeInstanceOf(ConfigurationError);
     expect(failure).toMatchObject({
-      message: 'Cannot update pet 42: fetch refuses the port of 127.0.0.1:6666',
+      message: 'Cannot update pet 42: fetch refuses the port of 127.0.0.1:6666; use another port',
       option: 'baseUrl',
       outcome: 'not-sent',
       cause: { message: 'fetch failed', cause: { message: 'bad port' } },
