@@ -219,11 +219,11 @@ describe('bad rows', () => {
     '4,it has 3 fields where the header has 2,"2,9,9"',
   ];
 
-  test('are skipped with --max-bad-rows, and make the job partly done', async () => {
+  test('are skipped with --max-bad-rows, which names the first, and make the job partly done', async () => {
     expect(await sync(BAD, ['--max-bad-rows', '3'])).toEqual({
       code: 4,
       out: '2 updated, 0 unchanged, 0 missing, 0 failed, 0 pending, 3 bad rows skipped\n',
-      err: '',
+      err: 'petstore: in: 3 of 5 rows are bad; the first is row 3: petId must be an integer, not "two"; --rejects writes all to a file\n',
     });
     expect(requests().toSorted()).toEqual(['GET /inventory', 'PATCH /inventory/1 9', 'PATCH /inventory/4 9']);
   });
@@ -244,6 +244,7 @@ describe('bad rows', () => {
       err: 'petstore: Cannot use in: more than 2 rows are bad; the first is row 3: petId must be an integer, not "two"\n',
     });
     expect(requests()).toEqual([]);
+    expect((await sync(BAD, ['--max-bad-rows', '1'])).err).toContain('more than 1 row is bad; the first is row 3: ');
   });
 
   test.each([

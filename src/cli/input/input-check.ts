@@ -41,7 +41,7 @@ export class InputCheck {
   readonly #repeated = new Map<number, number[]>();
   #rejected = 0;
 
-  /** `tell` is called at most once, with a line that names the pets with several rows. */
+  /** `tell` gets a line about the bad rows if no file names them, and one that names the pets with several rows. */
   constructor(name: string, rules: InputRules, tell: (line: string) => void) {
     this.#name = name;
     this.#rules = rules;
@@ -71,6 +71,8 @@ export class InputCheck {
     }
     if (count === 0 && !this.#rules.allowEmpty) throw this.#unusable('it has no rows; allow that with --allow-empty');
     if (this.#rejected > this.#rules.maxBadRows) throw this.#tooManyBad(count);
+    if (this.#rejected > 0 && path === undefined)
+      this.#tell(`petstore: ${this.#name}: ${this.#badOf(count)}; the first is ${this.#firstBad()}; --rejects writes all to a file`);
     if (this.#repeated.size > 0) this.#endRepeated();
   }
 
@@ -105,14 +107,21 @@ export class InputCheck {
 
   #tooManyBad(rows: number | undefined): UsageError {
     const { maxBadRows, rejects } = this.#rules;
-    const first = this.rejects[0];
-    const why = `row ${first?.row}: ${first?.reason}`;
-    if (rows === undefined && maxBadRows === 0) return new UsageError(`Cannot use ${this.#name}, ${why}`);
+    if (rows === undefined && maxBadRows === 0) return new UsageError(`Cannot use ${this.#name}, ${this.#firstBad()}`);
     const total =
       rows === undefined
-        ? `more than ${maxBadRows} rows are bad`
-        : `${this.#rejected} of ${counted(rows, 'row')} ${this.#rejected === 1 ? 'is' : 'are'} bad, and --max-bad-rows allows ${maxBadRows}`;
-    return this.#unusable(`${total}; the first is ${why}${rejects === undefined ? '' : `; ${rejects} names all`}`);
+        ? `more than ${counted(maxBadRows, 'row')} ${maxBadRows === 1 ? 'is' : 'are'} bad`
+        : `${this.#badOf(rows)}, and --max-bad-rows allows ${maxBadRows}`;
+    return this.#unusable(`${total}; the first is ${this.#firstBad()}${rejects === undefined ? '' : `; ${rejects} names all`}`);
+  }
+
+  #badOf(rows: number): string {
+    return `${this.#rejected} of ${counted(rows, 'row')} ${this.#rejected === 1 ? 'is' : 'are'} bad`;
+  }
+
+  #firstBad(): string {
+    const [first] = this.rejects;
+    return `row ${first?.row}: ${first?.reason}`;
   }
 
   #describeRepeated(): string {
