@@ -231,7 +231,7 @@ const LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 
 /** Logs to stderr, since stdout is for data. */
 function loggerFor({ verbose }: CommonOptions, terminal: Terminal): Logger {
-  const named = terminal.env.PETSTORE_LOG || (verbose ? 'debug' : 'off');
+  const named = verbose ? 'debug' : terminal.env.PETSTORE_LOG || 'off';
   const from = named === 'off' ? LEVELS.length : LEVELS.map(String).indexOf(named);
   if (from < 0) throw new UsageError(`Cannot use PETSTORE_LOG=${named}: it must be ${LEVELS.join(', ')} or off`);
   const log = (level: number) => (message: string) => (level >= from ? tell(terminal, message) : undefined);

@@ -438,6 +438,11 @@ describe('a failure', () => {
     expect(err).not.toContain(served.keys.pro);
   });
 
+  test('shows everything with --verbose, whatever PETSTORE_LOG says', async () => {
+    const { err } = await run(['get', '1', '--verbose'], new FakeTerminal({ env: { PETSTORE_LOG: 'error' } }));
+    expect(err).toContain('sends attempt 1: GET /inventory');
+  });
+
   test('takes a -v that is the value of an option or an argument for no --verbose', async () => {
     expect((await run(['get', '--', '-v'])).err).toBe('petstore: Cannot use "-v" as petId: it must be an integer\n');
     expect((await run(['list', '--environment', '-v'])).err).not.toContain('UsageError');
