@@ -1,10 +1,11 @@
-import { CommanderError } from 'commander';
+import { type Command, CommanderError } from 'commander';
 import type { CommonOptions } from './connect.ts';
 import { EXIT, exitCodeOf, Interruption } from './exit-code.ts';
 import { errorDetails, explainError } from './explain-error.ts';
 import { createProgram } from './program.ts';
 import { tell } from './tell.ts';
 import { ReaderGoneError, type Terminal, writeText } from './terminal.ts';
+import { UsageError } from './usage-error.ts';
 
 /**
  * Runs one command and returns its exit code. Never throws, and does not end the process unless a second interrupt asks for it.
@@ -24,6 +25,7 @@ export async function runCli(words: readonly string[], terminal: Terminal): Prom
   try {
     const program = createProgram(terminal, { exit, writeOut }).hook('preAction', (_program, command) => {
       isVerbose = command.opts<CommonOptions>().verbose === true;
+      refuseEmpty(command);
     });
     await program.parseAsync(words, { from: 'user' });
     return exitCode;
@@ -34,6 +36,12 @@ export async function runCli(words: readonly string[], terminal: Terminal): Prom
     );
     return explain(failure, terminal, isVerbose);
   }
+}
+
+/** Refuses an empty value, as a script gives whose variable is not set. @throws UsageError */
+function refuseEmpty(command: Command): void {
+  const empty = command.options.find((option) => command.getOptionValue(option.attributeName()) === '');
+  if (empty) throw new UsageError(`Cannot use ${empty.long} with an empty value: is the variable that it comes from set?`);
 }
 
 function explain(error: unknown, terminal: Terminal, isVerbose: boolean): number {

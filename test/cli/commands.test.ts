@@ -438,6 +438,17 @@ describe('a failure', () => {
     expect(err).not.toContain(served.keys.pro);
   });
 
+  test.each([
+    ['list', '--status'],
+    ['get 1', '--base-url'],
+    ['sync -', '--rejects'],
+    ['mcp --allow-updates', '--journals'],
+    ['sandbox', '--db'],
+  ])('of petstore %s %s "" asks for the variable that is not set', async (words, option) => {
+    const err = `petstore: Cannot use ${option} with an empty value: is the variable that it comes from set?\n`;
+    expect(await run([...words.split(' '), option, ''])).toEqual({ code: 2, out: '', err });
+  });
+
   test('shows everything with --verbose, whatever PETSTORE_LOG says', async () => {
     const { err } = await run(['get', '1', '--verbose'], new FakeTerminal({ env: { PETSTORE_LOG: 'error' } }));
     expect(err).toContain('sends attempt 1: GET /inventory');
