@@ -120,6 +120,12 @@ describe('petstore mcp', () => {
     expect({ code, err }).toEqual({ code: 1, err: expect.stringMatching(/^petstore: Cannot write to stdout: ENOSPC: .*\n$/) });
   });
 
+  test('says at a terminal who starts it', async () => {
+    const terminal = new FakeTerminal({ isTTY: true });
+    expect(await runCli(['mcp', '--sandbox'], terminal)).toBe(0);
+    expect(terminal.err).toContain('petstore: this server is for an agent, whose host starts it; Ctrl-C ends it\n');
+  });
+
   test('refuses a bad --max-changes', async () => {
     const host = spawn(process.execPath, [cli.file, 'mcp', '--sandbox', '--max-changes', 'x', '--allow-updates']);
     let err = '';

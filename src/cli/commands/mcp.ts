@@ -15,6 +15,7 @@ import { createMcpServer } from '../mcp/server.ts';
 import { Unanswered } from '../mcp/unanswered.ts';
 import { maxChangesOf } from '../option-values.ts';
 import { stateFolder } from '../state.ts';
+import { tell } from '../tell.ts';
 import { PATIENCE_MS, ReaderGoneError, type Terminal, writeText } from '../terminal.ts';
 import { UsageError } from '../usage-error.ts';
 
@@ -49,6 +50,8 @@ export async function mcp(options: McpOptions, terminal: Terminal): Promise<Exit
   const limits = options.allowUpdates ? limitsOf(options, terminal) : undefined;
   if (!limits) refuseUpdating(options);
   const { client, signal, end, close } = await connect({ maxWait: MAX_WAIT, ...options }, terminal);
+  // Nobody types the protocol: whoever tries the command at a terminal would see nothing.
+  if (terminal.stdout.isTTY) tell(terminal, 'petstore: this server is for an agent, whose host starts it; Ctrl-C ends it');
   const plans = limits && new Plans(client, limits);
   const server = createMcpServer(client, plans, signal);
   let isRead = true;
