@@ -1,4 +1,4 @@
-import { showAddress } from './base-url.ts';
+import { showOrigin } from './base-url.ts';
 import { readVariable } from './environment.ts';
 
 /** The proxy that the variables name for an address. */
@@ -43,7 +43,9 @@ export function proxyFor(address: string | URL, read: ReadVariable = readVariabl
   const url = new URL(address);
   const proxy = proxyOf(url, readProxyVariables(read));
   if (!proxy) return undefined;
-  return { variable: proxy.name, url: proxy.value, shown: showAddress(proxy.value).replaceAll('"', '') };
+  const { name, value } = proxy;
+  const named = parseProxy(value);
+  return { variable: name, url: value, shown: named ? showOrigin(named) : (showBadProxy(value) ?? '***') };
 }
 
 /** The proxy of an address; undefined if it is reached directly. */

@@ -81,6 +81,13 @@ test.each([
   expect(fetchUsesProxies()).toBe(expected);
 });
 
+test('proxyFor shows nothing of a value that may be user and password alone', () => {
+  expect(proxyFor(SHOP, (name) => (name === 'HTTPS_PROXY' ? 'user:secret' : undefined))).toMatchObject({
+    url: 'user:secret',
+    shown: '***',
+  });
+});
+
 test.each([
   ['socks5://127.0.0.1:1080', 'socks5://127.0.0.1:1080'],
   ['socks5://user:secret@proxy.test:1080', 'socks5://***@proxy.test:1080'],
