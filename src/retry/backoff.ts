@@ -42,6 +42,10 @@ export async function backOff(call: Call, failure: PetStoreFailure, { retryNumbe
   if (askedMs > call.options.maxWaitMs || (pace && pace.waitLeftMs <= 0)) throw failure;
   const longestMs = pace ? Math.min(LONGEST_IN_OUTAGE_MS, pace.waitLeftMs) : Number.POSITIVE_INFINITY;
   const ownMs = isLeftToGate ? 0 : Math.max(askedMs, Math.min(longestMs, backoffMs(retryNumber, Math.random())));
+  const refusals: unknown[] = [];
+  // Ended at once: a call that the gate refuses now is not tried again, and no listener is told that it is.
+  watch((refusal) => refusals.push(refusal), ownMs)();
+  if (refusals.length > 0) throw refusals[0];
   const delayMs = Math.max(askedMs, ownMs, pace?.delayMs ?? 0);
   // Whether the call gives up before the next probe of the outage.
   const isHopeless = pace !== undefined && delayMs > pace.waitLeftMs;

@@ -232,6 +232,29 @@ describe('retry', () => {
     expect(told).toEqual(['retry in 7000', 'retry in 3000']);
   });
 
+  test.each([
+    ['a backoff', down()],
+    ['a wait at the gate', new RateLimitError('x', { status: 429, retryAfterMs: 1_000 })],
+  ])('rejects at once, and reports neither a retry nor a wait, if the gate refuses %s', async (_wait, failure) => {
+    const { emitter, told } = listening();
+    const refusal = new ServerError('not tried again', { status: 502 });
+    const refuse = (onRefusal: (refusal: unknown) => void) => {
+      onRefusal(refusal);
+      return () => {};
+    };
+    const { attempt, atMs } = attempts(failure);
+    const rejected = retryLimited(makeCall({ emitter }), { attempt, gate: gateThatPays(() => undefined), watch: refuse });
+    expect([await rejectionOf(rejected), atMs, told, vi.getTimerCount()]).toEqual([refusal, [0], [], 0]);
+  });
+
+  test('reports no retry of a call whose failure used up the quota for longer than `maxWaitMs`', async () => {
+    const limits = { 'x-ratelimit-limit': '1000', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': `${NOW_MS / 1_000 + 3_600}` };
+    const { client, log } = scriptedClient([() => failure(500, limits)], { plan: 'free' });
+    const ended = await rejectionOf(client.listInventory());
+    expect(ended).toMatchObject({ status: 500, message: expect.stringContaining("not tried again: this key's quota is used up until") });
+    expect(log).toEqual(['request 1 GET /inventory', 'response 500', 'settled unknown 0']);
+  });
+
   test('rejects with the last failure when the call may wait no longer in the outage', async () => {
     const failure = down();
     const { attempt, atMs } = attempts(failure);
