@@ -79,15 +79,35 @@ export class InventoryStream<Ids extends Int64 = 'number'> implements AsyncItera
   }
 }
 
+/**
+ * The reads of an iterator, which run one after the other even if its caller does not await them. Nothing else waits for a read, or V8 would
+ * not find the caller in the stack of an error, and an iterator makes its first one itself: in that stack, each frame of ours takes the
+ * place of one of the caller's.
+ */
+class Reads {
+  /** While any has not ended. */
+  latest: Promise<unknown> | undefined;
+  // How many have not ended; one that ends at once does so before it is added.
+  #count = 0;
+
+  add<T>(read: Promise<T>): Promise<T> {
+    if (++this.#count > 0) this.latest = read;
+    return read;
+  }
+
+  /** To be called at the end of each. */
+  end(): void {
+    if (--this.#count === 0) this.latest = undefined;
+  }
+}
+
 class Batches<Ids extends Int64> implements AsyncIterableIterator<InventoryItem<Ids>[]> {
   readonly #open: Opening<Ids>;
   readonly #leaving = new AbortController();
+  readonly #reads = new Reads();
   /** Tells how many of the items that it gave are not taken yet. */
   untaken: (() => number) | undefined;
   #opened: ItemBatches<Ids> | undefined;
-  // The latest read, while any has not ended, and how many have not.
-  #latest: Promise<unknown> | undefined;
-  #reads = 0;
   #isOver = false;
 
   constructor(open: Opening<Ids>) {
@@ -102,17 +122,9 @@ class Batches<Ids extends Int64> implements AsyncIterableIterator<InventoryItem<
     return this.#opened?.isAborted ?? false;
   }
 
-  /**
-   * Reads run one after the other, even if the caller does not await them. The first one begins the call synchronously. Nothing else waits
-   * for a read, or V8 would not find the caller in the stack of an error.
-   */
   next(): Promise<IteratorResult<InventoryItem<Ids>[], undefined>> {
     const read = () => this.#read();
-    this.#reads++;
-    // The first one directly: in the stack of an error, each frame of ours takes the place of one of the caller's.
-    const next = this.#latest?.then(read, read) ?? this.#read();
-    if (this.#reads > 0) this.#latest = next;
-    return next;
+    return this.#reads.add(this.#reads.latest?.then(read, read) ?? this.#read());
   }
 
   async return(): Promise<IteratorReturnResult<undefined>> {
@@ -132,7 +144,7 @@ class Batches<Ids extends Int64> implements AsyncIterableIterator<InventoryItem<
       // A reader that left early does not get the failure of the rest.
       if (!this.#isOver) throw this.#over(error);
     } finally {
-      if (--this.#reads === 0) this.#latest = undefined;
+      this.#reads.end();
     }
     return this.#over({ done: true, value: undefined });
   }
@@ -146,10 +158,9 @@ class Batches<Ids extends Int64> implements AsyncIterableIterator<InventoryItem<
 /** Not an async generator, since that would double the cost of an item. */
 class Items<Ids extends Int64> implements AsyncIterableIterator<InventoryItem<Ids>> {
   readonly #batches: Batches<Ids>;
+  readonly #reads = new Reads();
   #batch: InventoryItem<Ids>[] = [];
   #index = 0;
-  // The read of the next batch, while it has not ended.
-  #reading: Promise<unknown> | undefined;
 
   constructor(batches: Batches<Ids>) {
     this.#batches = batches;
@@ -161,30 +172,33 @@ class Items<Ids extends Int64> implements AsyncIterableIterator<InventoryItem<Id
   }
 
   next(): Promise<IteratorResult<InventoryItem<Ids>, undefined>> {
-    if (this.#batches.isAborted) this.#forget();
-    const value = this.#batch[this.#index];
-    if (value === undefined) return this.#nextBatch();
-    this.#index++;
-    return Promise.resolve({ done: false, value });
+    const item = this.#reads.latest ? undefined : this.#take();
+    if (item) return Promise.resolve(item);
+    const read = () => this.#read();
+    return this.#reads.add(this.#reads.latest?.then(read, read) ?? this.#read());
   }
 
-  /** A caller that does not await its reads gets the items of one batch before the next one is read, and before a failure. */
-  async #nextBatch(): Promise<IteratorResult<InventoryItem<Ids>, undefined>> {
-    if (this.#reading) {
-      await Promise.allSettled([this.#reading]);
-      return this.next();
-    }
-    const reading = this.#batches.next();
-    this.#reading = reading;
+  #take(): IteratorYieldResult<InventoryItem<Ids>> | undefined {
+    if (this.#batches.isAborted) this.#forget();
+    const value = this.#batch[this.#index];
+    if (value === undefined) return undefined;
+    this.#index++;
+    return { done: false, value };
+  }
+
+  async #read(): Promise<IteratorResult<InventoryItem<Ids>, undefined>> {
     try {
-      const { done, value } = await reading;
-      if (done) return { done, value };
-      this.#batch = value;
-      this.#index = 0;
+      for (;;) {
+        const item = this.#take();
+        if (item) return item;
+        const { done, value } = await this.#batches.next();
+        if (done) return { done, value };
+        this.#batch = value;
+        this.#index = 0;
+      }
     } finally {
-      this.#reading = undefined;
+      this.#reads.end();
     }
-    return this.next();
   }
 
   async return(): Promise<IteratorReturnResult<undefined>> {

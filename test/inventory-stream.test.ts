@@ -69,6 +69,27 @@ describe('InventoryStream', () => {
     expect(seen).toHaveLength(1);
   });
 
+  test('gives items in the order of the reads, whenever the next one is made', async () => {
+    const readAfter = async (microtasks: number) => {
+      const { client } = scriptedClient([() => json(200, [pet(1), pet(2), pet(3)])]);
+      const items = client.streamInventory()[Symbol.asyncIterator]();
+      const early = [items.next(), items.next()];
+      for (let left = microtasks; left > 0; left--) await null;
+      const reads = await Promise.all([...early, items.next()]);
+      return reads.map(({ value }) => value?.petId);
+    };
+    const orders = await Promise.all(Array.from({ length: 100 }, (_, microtasks) => readAfter(microtasks)));
+    expect(orders).toEqual(Array(100).fill([1, 2, 3]));
+  });
+
+  test('gives ten thousand reads that are not awaited their items one by one, in far less than a minute', async () => {
+    const items = Array.from({ length: 10_000 }, (_, index) => `${index === 0 ? '[' : ','}${JSON.stringify(pet(index))}`);
+    const { client } = scriptedClient([() => new Response(chunked([...items, ']']))]);
+    const reader = client.streamInventory()[Symbol.asyncIterator]();
+    const reads = await Promise.all(items.map(() => reader.next()));
+    expect(reads.map(({ value }) => value?.petId)).toEqual(items.map((_, index) => index));
+  });
+
   test('gives reads that are not awaited all good items before a failure, as reads that are', async () => {
     const { client } = scriptedClient([() => json(200, [pet(1), pet(2), pet(3), { petId: 'x' }])]);
     const items = client.streamInventory()[Symbol.asyncIterator]();
