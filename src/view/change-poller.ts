@@ -3,11 +3,11 @@ import { startTimer } from '../clock/timer.ts';
 import type { Int64 } from '../contract/models.ts';
 import { fieldOf } from '../thrown.ts';
 import { ChangeIterator, type FormItem } from './change-iterator.ts';
+import { pauseMsAfter } from './pause.ts';
 import type { AnyChange } from './stock-columns.ts';
 
 /** The kinds of failures that a later list would meet too, such as a refused key. */
 const FINAL_KINDS: readonly unknown[] = ['authentication', 'configuration', 'invalid-argument'];
-const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
 
 type MaxAgeMs = number | 'quota' | undefined;
@@ -28,7 +28,7 @@ export class ChangePoller<Ids extends Int64> {
   readonly #iterators = new Set<ChangeIterator<Ids>>();
   #looking: AbortController | undefined;
   #stopTimer: (() => void) | undefined;
-  #pauseMs = 0;
+  #failures = 0;
   #pausedUntilMs = 0;
 
   constructor(parts: PollerParts<Ids>) {
@@ -58,7 +58,7 @@ export class ChangePoller<Ids extends Int64> {
     this.#stopTimer?.();
     this.#stopTimer = undefined;
     // Also after a list that a reader asked for.
-    if (!this.#parts.isStale()) [this.#pauseMs, this.#pausedUntilMs] = [0, 0];
+    if (!this.#parts.isStale()) [this.#failures, this.#pausedUntilMs] = [0, 0];
     const [first, ...others] = [...this.#iterators].filter(({ hasBegun }) => hasBegun);
     if (!first || this.#looking) return;
     const { dueInMs } = this.#parts;
@@ -94,9 +94,9 @@ export class ChangePoller<Ids extends Int64> {
 
   #takeFailure(error: unknown): void {
     if (FINAL_KINDS.includes(fieldOf(error, 'kind')) || fieldOf(error, 'name') === 'AbortError') return this.close(error);
-    this.#pauseMs = Math.min(LONGEST_PAUSE_MS, Math.max(FIRST_PAUSE_MS, this.#pauseMs * 2));
     const retryAt = fieldOf(error, 'retryAt');
     const closedForMs = retryAt instanceof Date ? retryAt.getTime() - Date.now() : 0;
-    this.#pausedUntilMs = monotonicMs() + Math.max(this.#pauseMs, closedForMs);
+    const pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMsAfter(++this.#failures));
+    this.#pausedUntilMs = monotonicMs() + Math.max(pauseMs, closedForMs);
   }
 }

@@ -10,6 +10,7 @@ import type { StockChange } from './change-iterator.ts';
 import { ChangePoller } from './change-poller.ts';
 import { eitherSignal } from './either-signal.ts';
 import { HeldStock, keyOf } from './held-stock.ts';
+import { pauseMsAfter } from './pause.ts';
 import { QuotaPace } from './quota-pace.ts';
 import { SharedLists } from './shared-lists.ts';
 import type { AnyItem } from './stock-columns.ts';
@@ -31,8 +32,6 @@ import {
 const ALWAYS = Number.NEGATIVE_INFINITY;
 /** The shortest time between two lists of `changes()`, even with a smaller `maxAgeMs`. */
 const LEAST_BETWEEN_LOOKS_MS = 100;
-/** The pause of `'quota'` reads after a failed list. */
-const FIRST_PAUSE_MS = 1_000;
 /** An adjustment that ends before its update. */
 const UNSENT = { operation: 'updateInventory', outcome: 'not-sent' } as const;
 
@@ -307,10 +306,10 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
     return maxStaleMs > 0 && this.#held.ageMs <= maxStaleMs;
   }
 
-  /** After failed lists, the time until `'quota'` allows another one: a second, twice as long after each, at most until one is due anyway. */
+  /** After failed lists, the time until `'quota'` allows another one: at most until one is due anyway. */
   get #tryAgainInMs(): number {
     const { times, atMs } = this.#failure;
-    return this.#held.isStale ? Math.min(atMs + FIRST_PAUSE_MS * 2 ** (times - 1) - monotonicMs(), this.#pace.dueInMs) : 0;
+    return this.#held.isStale ? Math.min(atMs + pauseMsAfter(times) - monotonicMs(), this.#pace.dueInMs) : 0;
   }
 
   /** Whether the held list may still be read after this failure. A closed client never gives a newer one. */
