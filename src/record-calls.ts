@@ -5,7 +5,7 @@ import type { Int64 } from './contract/models.ts';
 import { isPetStoreError, type RateLimit } from './errors.ts';
 import type { CallEvent, ClientEvents } from './events.ts';
 import { hidingKey } from './hiding-key.ts';
-import { badOption, functionOption, numberOption, refuseUnknown } from './options/rules.ts';
+import { checkNames, functionOption, numberOption } from './options/rules.ts';
 import { unharmed } from './thrown.ts';
 import { VERSION } from './version.ts';
 
@@ -78,8 +78,7 @@ export function recordCalls<Ids extends Int64>(client: PetStoreClient<Ids>, opti
 }
 
 function checkOptions(options: RecordOptions): void {
-  if (typeof options !== 'object' || options === null) throw badOption('options', 'an object such as { latest: 1000 }', { shown: options });
-  refuseUnknown(options, ['write', 'latest']);
+  checkNames(options, ['latest', 'write']);
   numberOption('latest', options.latest, LATEST, { min: 0, integer: true });
   functionOption('write', options.write);
 }

@@ -5,7 +5,7 @@ import { duration } from '../duration.ts';
 import type { PetStoreError } from '../errors.ts';
 import { hidingKey, redactorOf } from '../hiding-key.ts';
 import { fetchUsesProxies, type NamedProxy, proxyFor } from '../options/proxy.ts';
-import { hasMethods, refuseUnknown, signalOption } from '../options/rules.ts';
+import { checkNames, hasMethods, signalOption } from '../options/rules.ts';
 import { isProxyCode } from '../proxy-codes.ts';
 import type { TextCleaner } from '../redactor.ts';
 import { adviceFor, judgeAnswer, judgeClock, judgeLimits, judgePlan } from './check/answer.ts';
@@ -47,7 +47,7 @@ export async function checkService<Ids extends Int64>(
   if (!hasMethods(client, ['on', 'fetch', 'toJSON']) || typeof client.baseUrl !== 'string')
     throw notAClient(client, 'on(), fetch(), toJSON() and baseUrl');
   const signal = hidingKey(client, () => {
-    refuseUnknown(options, ['signal']);
+    checkNames(options, ['signal']);
     return signalOption(options.signal);
   });
   return checkClient(client, { signal, usesProxies: fetchUsesProxies() });

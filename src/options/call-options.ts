@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../errors.ts';
-import { badOption, booleanOption, isSignal, numberOption, refuseUnknown, signalOption, wordOption } from './rules.ts';
+import { badOption, booleanOption, checkNames, numberOption, signalOption, wordOption } from './rules.ts';
 
 /**
  * Options of one call; the client's options apply to what is left out. A bad one rejects the call with a `ConfigurationError`.
@@ -78,9 +78,7 @@ export const CALL_DEFAULTS: CallOptions = {
 /** Checks what the caller gave and fills in the rest from `defaults`. @throws ConfigurationError that names the option */
 export function resolveCallOptions(given: RequestOptions | undefined, defaults: CallOptions): CallOptions {
   if (given === undefined) return defaults;
-  // The value is not shown, since it may be the key.
-  if (typeof given !== 'object' || given === null || isSignal(given)) throw badOption('options', 'an object such as { signal }');
-  refuseUnknown(given, Object.keys(CALL_DEFAULTS));
+  checkNames(given, Object.keys(CALL_DEFAULTS));
   return {
     ...checkSharedOptions(given, defaults),
     signal: signalOption(given.signal),

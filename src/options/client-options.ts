@@ -8,7 +8,7 @@ import { type BaseUrl, type Environment, resolveBaseUrl } from './base-url.ts';
 import { CALL_DEFAULTS, type CallOptions, checkSharedOptions } from './call-options.ts';
 import { isBrowser, readVariable } from './environment.ts';
 import { keyFileSource } from './key-file.ts';
-import { badOption, booleanOption, functionOption, hasMethods, numberOption, refuseUnknown, wordOption } from './rules.ts';
+import { badOption, booleanOption, checkNames, functionOption, hasMethods, numberOption, refuseUnknown, wordOption } from './rules.ts';
 
 /**
  * Gives the key when an attempt is about to be sent: visible ASCII (RFC 6750 section 2.1). If it throws, the call rejects with a
@@ -161,9 +161,7 @@ const OPTION_NAMES = [
 
 /** Checks the options and fills in variables and defaults. @throws ConfigurationError that names option, rule and value, never the key */
 export function resolveOptions<Ids extends Int64>(options: PetStoreClientOptions<Ids>, redactor?: Redactor): ResolvedOptions<Ids> {
-  // The value is not shown, since it may be the key.
-  if (typeof options !== 'object' || options === null) throw badOption('options', 'an object such as { apiKey, baseUrl }');
-  refuseUnknown(options, OPTION_NAMES);
+  checkNames(options, OPTION_NAMES);
   if (!booleanOption('dangerouslyAllowBrowser', options.dangerouslyAllowBrowser, false) && isBrowser()) throw publicKey();
   // Variables replace only what is left out: null is refused.
   const { apiKey = keyFromVariables(redactor), environment = readVariable('PETSTORE_ENVIRONMENT'), plan = planVariable() } = options;

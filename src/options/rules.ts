@@ -25,6 +25,18 @@ function describe(value: unknown): string {
   return String(value);
 }
 
+/**
+ * Refuses what is not an object of options, and names that no option has. A bare signal or value was probably meant for the option `signal`,
+ * or for the first one. A text is not shown, since it may be the key.
+ */
+export function checkNames(options: unknown, known: readonly string[]): void {
+  const isBareSignal = isSignal(options);
+  if (typeof options === 'object' && options !== null && !isBareSignal) return refuseUnknown(options, known);
+  const meant = isBareSignal && known.includes('signal') ? 'signal' : known[0];
+  const value = isBareSignal || typeof options === 'string' ? undefined : { shown: options };
+  throw badOption('options', `an object such as { ${meant} }`, value);
+}
+
 /** Refuses names that no option has, so that a misspelt option is not silently ignored; `within` is the option whose parts these are. */
 export function refuseUnknown(options: object, known: readonly string[], within?: string): void {
   const unknown = Object.entries(options).find(([name, value]) => value !== undefined && !known.includes(name));

@@ -4,7 +4,7 @@ import { surround } from '../around-fetch.ts';
 import type { PetStoreClient } from '../client.ts';
 import { hidingKey, redactorOf } from '../hiding-key.ts';
 import { isBrowser } from '../options/environment.ts';
-import { badOption, booleanOption, hasMethods, refuseUnknown } from '../options/rules.ts';
+import { booleanOption, checkNames, hasMethods } from '../options/rules.ts';
 import { unharmed } from '../thrown.ts';
 import { VERSION } from '../version.ts';
 import { type Scope, TracedCall } from './traced-call.ts';
@@ -84,9 +84,7 @@ export function traceClient(client: Pick<PetStoreClient, 'on' | 'baseUrl'>, opti
 }
 
 function resolveTrace(options: TraceOptions): { tracerProvider: TracerProvider; meterProvider: MeterProvider; propagate: boolean } {
-  if (typeof options !== 'object' || options === null)
-    throw badOption('options', 'an object such as { propagate: false }', { shown: options });
-  refuseUnknown(options, ['tracerProvider', 'meterProvider', 'propagate']);
+  checkNames(options, ['propagate', 'tracerProvider', 'meterProvider']);
   const { tracerProvider = trace, meterProvider = metrics } = options;
   return { tracerProvider, meterProvider, propagate: booleanOption('propagate', options.propagate, !isBrowser()) };
 }

@@ -1,4 +1,4 @@
-import { badOption, numberOption, refuseUnknown } from '../options/rules.ts';
+import { badOption, checkNames, numberOption } from '../options/rules.ts';
 import type { LeaseRequest, LeaseResponse, QuotaStore, SharedQuota, StoreKey } from '../quota-store.ts';
 import { LEASE_SCRIPT } from './lease-script.ts';
 import { type RedisClient, type RedisScripts, scriptsOf } from './redis-client.ts';
@@ -50,8 +50,7 @@ export interface RedisQuotaStoreOptions {
  * redis.disconnect();
  */
 export function redisQuotaStore(client: RedisClient, options: RedisQuotaStoreOptions = {}): QuotaStore {
-  if (typeof options !== 'object' || options === null) throw badOption('options', 'an object such as { processes: 8 }', { shown: options });
-  refuseUnknown(options, ['prefix', 'processes', 'subscriber']);
+  checkNames(options, ['prefix', 'processes', 'subscriber']);
   const { prefix = PREFIX, processes, subscriber } = options;
   if (typeof prefix !== 'string' || prefix === '' || /[{}]/.test(prefix))
     throw badOption('prefix', 'a text without braces, which choose the node of a cluster', { shown: prefix });

@@ -2,10 +2,10 @@ import { InvalidArgumentError } from '../errors.ts';
 import {
   badOption,
   booleanOption,
+  checkNames,
   functionOption,
   hasMethods,
   numberOption,
-  refuseUnknown,
   signalOption,
   wordOption,
 } from '../options/rules.ts';
@@ -179,8 +179,7 @@ export function refuseTooMany(maxChanges: SyncOptions['maxChanges'], { changes, 
 
 /** @throws ConfigurationError for an unknown option, or one that must be a function or a signal and is not */
 export function checkOptions(options: object, known: readonly string[]): void {
-  if (typeof options !== 'object' || options === null) throw badOption('options', 'an object', { shown: options });
-  refuseUnknown(options, known);
+  checkNames(options, known);
   for (const name of ['onProgress', 'review', 'now']) functionOption(name, Reflect.get(options, name));
   signalOption(Reflect.get(options, 'signal'));
 }

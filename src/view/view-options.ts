@@ -1,6 +1,6 @@
 import type { InventoryItem } from '../contract/models.ts';
 import { type FailureDetails, InvalidArgumentError } from '../errors.ts';
-import { badOption, isSignal, numberOption, refuseUnknown, showValue, signalOption } from '../options/rules.ts';
+import { badOption, checkNames, numberOption, showValue, signalOption } from '../options/rules.ts';
 
 /**
  * Options of a view.
@@ -107,7 +107,7 @@ const NO_READ_OPTIONS: ViewReadOptions = {};
 
 /** @throws ConfigurationError that names the option */
 export function resolveViewOptions(options: StockViewOptions): ResolvedViewOptions {
-  checkObject(options, ['maxAgeMs', 'quotaShare', 'maxStaleMs', 'signal']);
+  checkNames(options, ['maxAgeMs', 'quotaShare', 'maxStaleMs', 'signal']);
   return {
     maxAgeMs: maxAgeOption(options.maxAgeMs),
     quotaShare: numberOption('quotaShare', options.quotaShare, 0.5, { min: 0, above: true, max: 1 }),
@@ -119,7 +119,7 @@ export function resolveViewOptions(options: StockViewOptions): ResolvedViewOptio
 /** @throws ConfigurationError that names the option */
 export function checkReadOptions(options: ViewReadOptions | undefined, more: readonly string[] = []): ViewReadOptions {
   if (options === undefined) return NO_READ_OPTIONS;
-  checkObject(options, ['maxAgeMs', 'signal', ...more]);
+  checkNames(options, ['maxAgeMs', 'signal', ...more]);
   maxAgeOption(options.maxAgeMs);
   signalOption(options.signal);
   return options;
@@ -137,13 +137,13 @@ export function checkItemsOptions(options: ViewItemsOptions | undefined): ViewIt
 /** @throws ConfigurationError that names the option */
 export function checkRefreshOptions(options: Pick<ViewReadOptions, 'signal'> | undefined): AbortSignal | undefined {
   if (options === undefined) return undefined;
-  checkObject(options, ['signal']);
+  checkNames(options, ['signal']);
   return signalOption(options.signal);
 }
 
 /** @throws ConfigurationError that names the option */
 export function checkAdjustOptions(options: AdjustOptions = {}): { min: number; max: number; signal: AbortSignal | undefined } {
-  checkObject(options, ['min', 'max', 'signal']);
+  checkNames(options, ['min', 'max', 'signal']);
   const rule = { min: Number.MIN_SAFE_INTEGER, integer: true };
   const min = numberOption('min', options.min, Number.MIN_SAFE_INTEGER, rule);
   const max = numberOption('max', options.max, Number.MAX_SAFE_INTEGER, rule);
@@ -156,13 +156,6 @@ export function checkDelta(delta: unknown, details: FailureDetails): number {
   if (typeof delta === 'number' && Number.isSafeInteger(delta)) return delta;
   const message = `Cannot use ${showValue(delta)} as \`delta\`: it must be an integer up to 2^53-1`;
   throw new InvalidArgumentError(message, { argument: 'delta', ...details });
-}
-
-/** A bare value was probably meant for the first known option, or for `signal`. */
-function checkObject(options: unknown, known: readonly [string, ...string[]]): void {
-  if (typeof options !== 'object' || options === null || isSignal(options))
-    throw badOption('options', `an object such as { ${isSignal(options) ? 'signal' : known[0]} }`, { shown: options });
-  refuseUnknown(options, known);
 }
 
 function maxAgeOption(value: unknown = 'quota'): number | 'quota' {

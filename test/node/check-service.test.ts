@@ -515,6 +515,8 @@ describe('checkService', () => {
   test.each([
     ['signl', { signl: AbortSignal.abort() }, '`signl` as an option: the options are signal'],
     ['signal', { signal: KEY }, 'Cannot use "***" as `signal`: it must be an AbortSignal'],
+    ['options', null, 'Cannot use null as `options`: it must be an object such as { signal }'],
+    ['options', AbortSignal.abort(), 'it must be an object such as { signal }'],
   ])('refuses the bad option %s', async (option, options, message) => {
     const client = new PetStoreClient({ apiKey: KEY, baseUrl: 'https://stock.example.invalid/v1' });
     const refusal = { kind: 'configuration', option, message: expect.stringContaining(message) };

@@ -77,10 +77,14 @@ describe('resolveCallOptions', () => {
     expect(error).toMatchObject({ message: expect.stringContaining(told) });
   });
 
-  test.each(['low', null, 5])('refuses the options %o, which are no object, without showing what may be the key', (options) => {
+  test.each([
+    ['low', 'this value'],
+    [null, 'null'],
+    [5, '5'],
+  ])('refuses the options %o, which are no object, without showing what may be the key', (options, shown) => {
     expect(thrownBy(() => Reflect.apply(resolveCallOptions, undefined, [options, CALL_DEFAULTS]))).toMatchObject({
       option: 'options',
-      message: 'Cannot use this value as `options`: it must be an object such as { signal }',
+      message: `Cannot use ${shown} as \`options\`: it must be an object such as { signal }`,
     });
   });
 

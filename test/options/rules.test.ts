@@ -1,6 +1,15 @@
 import { ConfigurationError } from 'petstore-inventory';
 import { describe, expect, test } from 'vitest';
-import { badOption, booleanOption, hasMethods, numberOption, refuseUnknown, showValue, wordOption } from '../../src/options/rules.ts';
+import {
+  badOption,
+  booleanOption,
+  checkNames,
+  hasMethods,
+  numberOption,
+  refuseUnknown,
+  showValue,
+  wordOption,
+} from '../../src/options/rules.ts';
 import { thrower, thrownBy } from '../support/outcome.ts';
 
 describe('badOption', () => {
@@ -19,6 +28,26 @@ describe('badOption', () => {
 
   test('shows no value if none is given', () => {
     expect(badOption('apiKey', 'a string').message).toBe('Cannot use this value as `apiKey`: it must be a string');
+  });
+});
+
+describe('checkNames', () => {
+  test('accepts an object of known names, and refuses others by name', () => {
+    checkNames({ share: 1 }, ['maxRetries', 'share']);
+    expect(thrownBy(() => checkNames({ maxRetry: 3 }, ['maxRetries', 'share']))).toMatchObject({ option: 'maxRetry' });
+  });
+
+  test.each([
+    ['a number', 5_000, 'Cannot use 5000 as `options`: it must be an object such as { maxAgeMs }'],
+    ['null', null, 'Cannot use null as `options`: it must be an object such as { maxAgeMs }'],
+    ['a text, which may be the key', 'psk_1', 'Cannot use this value as `options`: it must be an object such as { maxAgeMs }'],
+    ['a signal', new AbortController().signal, 'Cannot use this value as `options`: it must be an object such as { signal }'],
+  ])('refuses %s, and names the option that was probably meant', (_what, options, message) => {
+    expect(thrownBy(() => checkNames(options, ['maxAgeMs', 'signal']))).toMatchObject({ option: 'options', message });
+  });
+
+  test('names the first option if there is none for a signal', () => {
+    expect(() => checkNames(new AbortController().signal, ['latest'])).toThrow('an object such as { latest }');
   });
 });
 

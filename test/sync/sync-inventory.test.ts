@@ -235,7 +235,7 @@ describe('syncInventory', () => {
     expect(store.requests).toEqual([]);
   });
 
-  test.each([null, 5, 'dryRun'])('refuses %o as its options, and sends nothing', async (options) => {
+  test.each([null, 5, 'dryRun', new AbortController().signal])('refuses %o as its options, and sends nothing', async (options) => {
     const store = new FakeStore([[1, 5]]);
     const run = Reflect.apply(syncInventory, undefined, [store, [{ petId: 1, quantity: 6 }], options]);
     await expect(run).rejects.toMatchObject({ kind: 'configuration', option: 'options' });
