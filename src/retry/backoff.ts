@@ -11,6 +11,8 @@ export { pRetry };
 export interface OutagePace {
   /** The least time for which the gate holds the next attempt. */
   delayMs: number;
+  /** The longest backoff, unless the service asked for a longer one: until then, the gate has sent a probe. */
+  longestMs: number;
   /** How much longer the call may wait for the end of the outage. */
   waitLeftMs: number;
 }
@@ -19,9 +21,6 @@ const FIRST_BACKOFF_MS = 500;
 const LONGEST_BACKOFF_MS = 30_000;
 /** The largest random part added to a backoff, so that calls that failed together are not retried together. */
 const JITTER = 0.25;
-
-/** The longest backoff in an outage: as long as the longest time between two probes of the gate. */
-const LONGEST_IN_OUTAGE_MS = 8_000;
 
 export interface Backoff {
   /** From 1. */
@@ -40,7 +39,7 @@ export interface Backoff {
 export async function backOff(call: Call, failure: PetStoreFailure, { retryNumber, isLeftToGate, pace, watch }: Backoff): Promise<void> {
   const askedMs = askedToWaitMs(failure);
   if (askedMs > call.options.maxWaitMs || (pace && pace.waitLeftMs <= 0)) throw failure;
-  const longestMs = pace ? Math.min(LONGEST_IN_OUTAGE_MS, pace.waitLeftMs) : Number.POSITIVE_INFINITY;
+  const longestMs = pace?.longestMs ?? Number.POSITIVE_INFINITY;
   const ownMs = isLeftToGate ? 0 : Math.max(askedMs, Math.min(longestMs, backoffMs(retryNumber, Math.random())));
   const refusals: unknown[] = [];
   // Ended at once: a call that the gate refuses now is not tried again, and no listener is told that it is.
@@ -68,7 +67,7 @@ export async function backOff(call: Call, failure: PetStoreFailure, { retryNumbe
 
 /** How long the next attempt has to wait because of Retry-After or a closed gate. */
 function askedToWaitMs({ retryAfterMs = 0, retryAt }: PetStoreError): number {
-  return Math.max(retryAfterMs, retryAt === undefined ? 0 : retryAt.getTime() - Date.now());
+  return Math.max(retryAfterMs, (retryAt?.getTime() ?? 0) - Date.now());
 }
 
 /** How long to back off before retry number `retry` (from 1), in milliseconds: 500 doubling to 30,000, plus up to a quarter at random. */

@@ -188,13 +188,13 @@ describe('retry', () => {
     expect(delays).toEqual([1_043]);
   });
 
-  test('waits no longer than 8 s in an outage, and reports how long the gate holds the call', async () => {
+  test('backs off no longer than the gate says in an outage, and reports how long the gate holds the call', async () => {
     const emitter = new Emitter();
     const delays: number[] = [];
     emitter.on('retry', ({ delayMs }) => delays.push(delayMs));
     const call = makeCall({ emitter }, { maxRetries: 6 });
     const { attempt, atMs } = attempts(...Array.from({ length: 6 }, down));
-    const result = retry(call, attempt, { delayMs: 9_000, waitLeftMs: 60_000 });
+    const result = retry(call, attempt, { delayMs: 9_000, longestMs: 8_000, waitLeftMs: 60_000 });
     await vi.advanceTimersByTimeAsync(23_500);
     expect(await result).toBe('done');
     expect([atMs, new Set(delays)]).toEqual([[0, 500, 1_500, 3_500, 7_500, 15_500, 23_500], new Set([9_000])]);
@@ -202,7 +202,7 @@ describe('retry', () => {
 
   test('reports the backoff but no retry if the call gives up the outage before', async () => {
     const { emitter, told } = listening();
-    const result = retry(makeCall({ emitter }), attempts(down()).attempt, { delayMs: 8_000, waitLeftMs: 499.5 });
+    const result = retry(makeCall({ emitter }), attempts(down()).attempt, { delayMs: 8_000, longestMs: 499.5, waitLeftMs: 499.5 });
     await vi.advanceTimersByTimeAsync(500);
     await result;
     expect(told).toEqual(['wait backoff 500']);
@@ -210,7 +210,7 @@ describe('retry', () => {
 
   test('reports the retry that follows once the call may wait no longer in the outage', async () => {
     const { emitter, told } = listening();
-    const result = retry(makeCall({ emitter }), attempts(down()).attempt, { delayMs: 400, waitLeftMs: 499.5 });
+    const result = retry(makeCall({ emitter }), attempts(down()).attempt, { delayMs: 400, longestMs: 499.5, waitLeftMs: 499.5 });
     await vi.advanceTimersByTimeAsync(500);
     await result;
     expect(told).toEqual(['retry in 500', 'wait backoff 500']);
@@ -258,13 +258,13 @@ describe('retry', () => {
   test('rejects with the last failure when the call may wait no longer in the outage', async () => {
     const failure = down();
     const { attempt, atMs } = attempts(failure);
-    expect(await rejectionOf(retry(makeCall(), attempt, { delayMs: 8_000, waitLeftMs: 0 }))).toBe(failure);
+    expect(await rejectionOf(retry(makeCall(), attempt, { delayMs: 8_000, longestMs: 0, waitLeftMs: 0 }))).toBe(failure);
     expect(atMs).toEqual([0]);
   });
 
   test('makes another attempt if the call may wait in the outage for one more millisecond', async () => {
     const { attempt, atMs } = attempts(down());
-    const result = retry(makeCall(), attempt, { delayMs: 0, waitLeftMs: 1 });
+    const result = retry(makeCall(), attempt, { delayMs: 0, longestMs: 1, waitLeftMs: 1 });
     await vi.advanceTimersByTimeAsync(1);
     expect([await result, atMs]).toEqual(['done', [0, 1]]);
   });

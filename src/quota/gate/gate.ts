@@ -5,6 +5,7 @@ import { LONGEST_TIMER_MS, startTimer } from '../../clock/timer.ts';
 import type { PetStoreError } from '../../errors.ts';
 import { partNotLoaded } from '../../load-part.ts';
 import { LeaseClient, type LeaseClientStart } from '../lease/lease-client.ts';
+import { LONGEST_PROBE_MS } from '../ledger/circuit-breaker.ts';
 import { FULL, Ledger, type Outlook, waitMs } from '../ledger/ledger.ts';
 import type { Quota } from '../ledger/quota.ts';
 import type { QuotaSettings } from '../ledger/settings.ts';
@@ -170,14 +171,15 @@ export class Gate {
     this.#pump();
   }
 
-  /** During an outage: how soon the next attempt of a call may be made, and how much longer the call may wait. Otherwise undefined. */
-  outagePaceOf(call: Call): { delayMs: number; waitLeftMs: number } | undefined {
+  /** During an outage: how soon the next attempt of a call may be made, and for how long the call may back off and wait. Otherwise undefined. */
+  outagePaceOf(call: Call): { delayMs: number; longestMs: number; waitLeftMs: number } | undefined {
     const nowMs = this.#clock.now();
     const outlook = this.#ledger.look(nowMs, this.#permits.inFlight);
     const outageSinceMs = this.#ledger.outageSinceMs;
     if (outageSinceMs === undefined) return undefined;
     const waitsFromMs = this.#clock.begin(call.startedAtMs, nowMs);
-    return { delayMs: waitMs(outlook, nowMs), waitLeftMs: deadlineMs({ call, waitsFromMs }, outageSinceMs) - nowMs };
+    const waitLeftMs = deadlineMs({ call, waitsFromMs }, outageSinceMs) - nowMs;
+    return { delayMs: waitMs(outlook, nowMs), longestMs: Math.min(LONGEST_PROBE_MS, waitLeftMs), waitLeftMs };
   }
 
   /** The call is queued before its wait is reported, since a listener may abort the call, or make another one. */

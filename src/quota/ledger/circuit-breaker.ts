@@ -2,7 +2,8 @@
 const FAILURES = 3;
 const SPAN_MS = 500;
 const FIRST_PROBE_MS = 500;
-const LONGEST_PROBE_MS = 8000;
+/** The longest time between two probes. */
+export const LONGEST_PROBE_MS = 8000;
 
 /** Decides whether the service is down, and when to probe it again. */
 export class CircuitBreaker {

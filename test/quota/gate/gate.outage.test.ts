@@ -135,7 +135,7 @@ describe('Gate, in an outage,', () => {
     const call = visitors.ask('call', makeListCall({ maxWaitMs: 2_000 }));
     await pass(600);
     visitors.answer({ ...down, receivedAtMs: Date.now() });
-    expect(gate.outagePaceOf(call)).toEqual({ delayMs: 1_000, waitLeftMs: 1_400 });
+    expect(gate.outagePaceOf(call)).toEqual({ delayMs: 1_000, longestMs: 1_400, waitLeftMs: 1_400 });
     visitors.ask('again', call);
     await pass(1_100);
     visitors.answer({ ...down, receivedAtMs: Date.now() });
