@@ -1,9 +1,15 @@
 import { unharmed } from '../thrown.ts';
 
-/** Yields the items of a source. @throws the reason of an abort, without waiting for the next item, or for the source to clean up */
-export async function* itemsUntilAborted<Item>(source: AsyncIterable<Item>, signal: AbortSignal | undefined): AsyncGenerator<Item> {
+/**
+ * Yields the items of a source, which may be any that `for await` takes.
+ * @throws the reason of an abort, without waiting for the next item, or for the source to clean up
+ */
+export async function* itemsUntilAborted<Item>(
+  source: AsyncIterable<Item> | Iterable<Item>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Item> {
   if (!signal) return yield* source;
-  const iterator = source[Symbol.asyncIterator]();
+  const iterator = Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : source[Symbol.iterator]();
   let wake = (): void => {};
   const onAbort = (): void => wake();
   signal.addEventListener('abort', onAbort, { once: true });

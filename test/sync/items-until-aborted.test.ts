@@ -35,6 +35,10 @@ describe('itemsUntilAborted', () => {
     },
   );
 
+  test.each([undefined, new AbortController().signal])('takes a list, as `for await` does (%o)', async (signal) => {
+    expect(await drain(itemsUntilAborted([1, 2], signal))).toEqual({ got: [1, 2], error: undefined });
+  });
+
   test("throws the reason without waiting for the item that is under way, and calls the source's `return`", async () => {
     const controller = new AbortController();
     const { source: items, asked } = source([1], 'hangs');
