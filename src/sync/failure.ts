@@ -1,7 +1,7 @@
 // Errors are identified by their fields, so that the errors of another copy of the package, or of a fake client, are recognised too.
 import type { PetId } from '../contract/models.ts';
 import { isPetStoreError, type PetStoreFailure, type UpdateOutcome } from '../errors.ts';
-import { fieldOf, messageOf } from '../thrown.ts';
+import { fieldOf, isError, messageOf } from '../thrown.ts';
 import type { FailedUpdate } from './stock-job.ts';
 import { SyncItemError } from './sync-item-error.ts';
 
@@ -78,9 +78,13 @@ export function isFinal(error: unknown): boolean {
   return outcomeOf(error) === 'rejected' && (kind === 'bad-request' || kind === 'not-found' || kind === 'unexpected-status');
 }
 
+function isSyncItemError(thrown: unknown): thrown is SyncItemError {
+  return isError(thrown) && fieldOf(thrown, 'kind') === 'sync';
+}
+
 /** Turns what an update threw into a failure. Only a client that is not a `PetStoreClient` throws other errors. */
 export function asFailure(thrown: unknown, petId: PetId): FailedUpdate['error'] {
-  if (isPetStoreError(thrown) || thrown instanceof SyncItemError) return thrown;
+  if (isPetStoreError(thrown) || isSyncItemError(thrown)) return thrown;
   const [code, status] = [fieldOf(thrown, 'code'), fieldOf(thrown, 'status')];
   return new SyncItemError(`Cannot update pet ${petId}: ${messageOf(thrown)}`, {
     reason: 'thrown',

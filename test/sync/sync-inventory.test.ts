@@ -205,6 +205,21 @@ describe('syncInventory', () => {
     expect(failed?.error.cause === thrown).toBe(true);
   });
 
+  test('reports a thrown proxy that was revoked', async () => {
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    const store = new FakeStore([[1, 5]], { treat: () => ({ reject: proxy }) });
+    const { failed } = await syncInventory(store, [{ petId: 1, quantity: 6 }]);
+    expect(failed[0]?.error.message).toBe('Cannot update pet 1: something that cannot be shown');
+  });
+
+  test('keeps a SyncItemError of another copy of the package as it is', async () => {
+    const thrown = Object.assign(new Error('listed twice'), { name: 'SyncItemError', kind: 'sync', reason: 'duplicate' });
+    const store = new FakeStore([[1, 5]], { treat: () => ({ reject: thrown }) });
+    const { failed } = await syncInventory(store, [{ petId: 1, quantity: 6 }]);
+    expect(failed[0]?.error).toBe(thrown);
+  });
+
   test('keeps the code, the status and the outcome of an error of another kind of client', async () => {
     const thrown = Object.assign(new Error('locked'), { code: 'E_LOCKED', status: 423, outcome: 'rejected' });
     const store = new FakeStore([[1, 5]], { treat: () => ({ reject: thrown }) });
