@@ -75,7 +75,7 @@ export class ChangePoller<Ids extends Int64> {
 
   #leave(iterator: ChangeIterator<Ids>): void {
     this.#iterators.delete(iterator);
-    if (this.#iterators.size === 0) this.#looking?.abort(new DOMException('No iteration needs this list any more', 'AbortError'));
+    if (this.#iterators.size === 0) this.#looking?.abort();
     this.arm();
   }
 
