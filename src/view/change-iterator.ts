@@ -158,8 +158,7 @@ export class ChangeIterator<Ids extends Int64> implements AsyncIterableIterator<
     const { form } = this.#parts;
     // Copies, since other consumers get the same change.
     const [old, now] = [before && { ...form(before) }, after && { ...form(after) }];
-    if (old && now) return { petId: now.petId, before: old, after: now };
-    if (now) return { petId: now.petId, after: now };
+    if (now) return { petId: now.petId, ...(old && { before: old }), after: now };
     if (old) return { petId: old.petId, before: old };
     throw new TypeError('A change has no pet');
   }

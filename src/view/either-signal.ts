@@ -2,15 +2,16 @@
 export function eitherSignal(one: AbortSignal, other: AbortSignal | undefined): { signal: AbortSignal; stop: () => void } {
   if (!other) return { signal: one, stop: () => {} };
   const controller = new AbortController();
-  const listeners = [one, other].map((signal) => ({ signal, onAbort: () => controller.abort(signal.reason) }));
-  for (const { signal, onAbort } of listeners) {
+  const stops = [one, other].map((signal) => {
+    const onAbort = () => controller.abort(signal.reason);
     if (signal.aborted) onAbort();
     signal.addEventListener('abort', onAbort);
-  }
+    return () => signal.removeEventListener('abort', onAbort);
+  });
   return {
     signal: controller.signal,
     stop: () => {
-      for (const { signal, onAbort } of listeners) signal.removeEventListener('abort', onAbort);
+      for (const stop of stops) stop();
     },
   };
 }
