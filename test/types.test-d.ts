@@ -238,6 +238,8 @@ describe('RequestOptions', () => {
       'signal' | 'attemptTimeoutMs' | 'totalTimeoutMs' | 'maxRetries' | 'maxWaitMs' | 'priority' | 'latestOnly' | 'headers'
     >();
     expectTypeOf<RequestOptions['signal']>().toEqualTypeOf<AbortSignal | undefined>();
+    expectTypeOf<RequestOptions['headers']>().toEqualTypeOf<Record<string, string> | Headers | undefined>();
+    expectTypeOf<PetStoreClientOptions['headers']>().toEqualTypeOf<RequestOptions['headers']>();
     expectTypeOf<RequestOptions['priority']>().toEqualTypeOf<'normal' | 'low' | undefined>();
   });
 

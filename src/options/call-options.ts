@@ -49,7 +49,7 @@ export interface RequestOptions {
    * Extra headers for this call's requests; they win over the client's.
    * @default none
    */
-  headers?: Record<string, string> | undefined;
+  headers?: Record<string, string> | Headers | undefined;
 }
 
 /** The options of one call, complete. */

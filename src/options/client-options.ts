@@ -112,7 +112,7 @@ export interface PetStoreClientOptions<Ids extends Int64 = 'number'> {
    */
   fetch?: ((input: Parameters<typeof globalThis.fetch>[0], init?: Parameters<typeof globalThis.fetch>[1]) => Promise<Response>) | undefined;
   /** Extra headers for every request; `Authorization` cannot be set here. @default none */
-  headers?: Record<string, string> | undefined;
+  headers?: Record<string, string> | Headers | undefined;
   /**
    * A console-like object that gets the log lines; also `PETSTORE_LOG`, a level from `debug` to `error`, for the console.
    * @default none
