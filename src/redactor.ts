@@ -28,14 +28,18 @@ export class Redactor {
 
   /** Replaces the key by `***`, even if characters of it are percent-encoded or escaped as in JSON or HTML, once or twice. */
   hide(text: string): string {
-    let left = this.#cutKeys(text, asWritten(text));
-    if (!BEGINS_ESCAPE.test(left)) return left;
-    let reading = asWritten(left);
-    for (const escapes of WAYS_TO_READ) {
-      const cut = this.#cutKeys(left, escapes.reduce(unescaped, reading));
-      if (cut !== left) reading = asWritten(cut);
-      left = cut;
-    }
+    const left = this.#cutKeys(text, asWritten(text));
+    return BEGINS_ESCAPE.test(left) ? ESCAPES.reduce((hidden, outer) => this.#hideEscaped(hidden, outer), left) : left;
+  }
+
+  /** Hides the keys with escapes of one kind, also around others: a page may quote an address, and JSON may quote a page. */
+  #hideEscaped(text: string, outer: RegExp): string {
+    const written = asWritten(text);
+    const reading = unescaped(written, outer);
+    if (reading === written) return text;
+    let left = this.#cutKeys(text, reading);
+    // Read again only if a key was cut, since a text may have an escape for each of its characters.
+    for (const inner of ESCAPES) left = this.#cutKeys(left, unescaped(left === text ? reading : unescaped(asWritten(left), outer), inner));
     return left;
   }
 
@@ -99,9 +103,6 @@ const WEB_ESCAPE = new RegExp(`${HTML_ESCAPE.source}|${PERCENT_ESCAPE.source}`, 
 
 /** Those of pages and addresses are also read one at a time, since a key may itself look like the other. */
 const ESCAPES = [WEB_ESCAPE, TEXT_ESCAPE, PERCENT_ESCAPE, HTML_ESCAPE];
-
-/** Every escape, and every pair of nested escapes: a page may quote an address, and JSON may quote a page. */
-const WAYS_TO_READ = ESCAPES.flatMap((outer) => [[outer], ...ESCAPES.map((inner) => [outer, inner])]);
 
 function unescaped(reading: Reading, pattern: RegExp): Reading {
   const { plain, startOf } = reading;
