@@ -142,7 +142,7 @@ export class ListRun<Ids extends Int64> {
     this.#isOver = true;
     // What was confirmed since another list left is still needed by that one.
     if (failed && this.#departure) this.#parts.held.abandon();
-    if (failed) this.#controller?.abort(new DOMException('This list is not waited for any more', 'AbortError'));
+    if (failed) this.#controller?.abort(new DOMException('No reader waits for this list', 'AbortError'));
     this.#parts.onEnd(this, this.#waiting.size > 0 ? failed : undefined);
     for (const turn of this.#waiting) {
       if (failed) turn.reject(failed.error);
