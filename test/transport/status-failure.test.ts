@@ -92,6 +92,10 @@ describe('statusFailure', () => {
     expect(failureOf(429)).toMatchObject({ retryAt: undefined, retryAfterMs: undefined });
   });
 
+  test('may be sent again after its own Retry-After, also if another answer has closed the gate for less', () => {
+    expect(failureOf(408, { reopensAtMs: NOW_MS + 5_000 }, { retryAfterMs: 30_000 }).retryAt).toEqual(new Date(NOW_MS + 30_000));
+  });
+
   test.each([429, 503])('says after a %i until when nothing may be sent', (status) => {
     expect(failureOf(status, { bodyText: '{"code":"x"}', reopensAtMs: NOW_MS + 5_000 }).message).toBe(
       `Cannot update pet 42: the service answered ${status} x (nothing may be sent until 2026-11-21T10:00:05.000Z)`,

@@ -241,6 +241,19 @@ describe('Gate of clients with their own limits:', () => {
     expect([tenth.log.at(-1), narrow.log]).toEqual([expect.stringContaining('7 refused'), ['0 probe', '0 in flight']]);
   });
 
+  test('a low call whose share a smaller limit has overdrawn holds up no normal call', async () => {
+    const gate = makeGate();
+    const client = new Visitors(gate, makeLimits(gate, { share: { low: 0.1 } }));
+    client.ask('probe');
+    client.answer();
+    client.askTimes(6, () => makeListCall({ priority: 'low' }));
+    while (client.permits.length > 0) client.answer(answerNow({ limit: 20, remaining: 12 }));
+    client.ask('low', makeListCall({ priority: 'low' }));
+    client.ask('normal');
+    await pass(10);
+    expect(client.log.slice(-2)).toEqual(['0 6', '0 normal']);
+  });
+
   test("a request that was not sent after all does not count towards its client's share", async () => {
     const gate = makeGate();
     const tenth = new Visitors(gate, makeLimits(gate, { share: 0.1 }));
