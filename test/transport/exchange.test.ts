@@ -212,6 +212,7 @@ describe('Exchange', () => {
     ['leaves a read pending when it is cancelled', { cancel: () => Promise.resolve() }],
     ['gives nothing when it is cancelled', { cancel: () => {} }],
     ['throws when it is cancelled', { cancel: thrower }],
+    ['rejects when it is cancelled', { cancel: async () => thrower() }],
     ['cannot be cancelled', {}],
   ])('ends at its time limit even if a body of another library %s', async (_what, reader) => {
     const exchange = new Exchange(makeListCall({ attemptTimeoutMs: 1_000 }), asked);
@@ -221,8 +222,11 @@ describe('Exchange', () => {
     expect(await rejection).toBeInstanceOf(TimeoutError);
   });
 
-  test('reads a body of another library to its end', async () => {
-    const reads = [{ value: MEBIBYTE, done: false }, { done: true }];
+  test('reads a body of another library to its end, though that comes with a value', async () => {
+    const reads = [
+      { value: MEBIBYTE, done: false },
+      { value: new Uint8Array(), done: true },
+    ];
     const exchange = new Exchange(makeListCall(), asked);
     await exchange.send(wire(() => foreign({ read: async () => reads.shift() })).http, request);
     expect([await exchange.next(), await exchange.next()]).toEqual([MEBIBYTE, undefined]);
