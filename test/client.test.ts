@@ -73,8 +73,13 @@ describe('a call', () => {
     expect([reply.headers.get('x-request-id'), reply.waitedMs >= 2_000, again === reply, seen.length]).toEqual(['r1', true, true, 2]);
   });
 
-  test('gives a reply without `rateLimit` if the headers say nothing', async () => {
-    const { client } = scriptedClient([() => json(200, [])]);
+  test.each([
+    {},
+    { 'x-ratelimit-remaining': '59', 'x-ratelimit-reset': '30' },
+    { 'x-ratelimit-limit': '60', 'x-ratelimit-reset': '30' },
+    { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '59' },
+  ])('gives a reply without `rateLimit` if a part of it is missing: %o', async (headers) => {
+    const { client } = scriptedClient([() => json(200, [], headers)]);
     const reply = await client.listInventory().withResponse();
     expect(reply).toMatchObject({ attempts: 1, waitedMs: 0 });
     expect(reply).not.toHaveProperty('rateLimit');

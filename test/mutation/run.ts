@@ -15,6 +15,7 @@ const CONCERNED: Record<string, readonly string[]> = {
   pipeline: ['client.test', 'order', 'operations/fetch', 'update-news', 'wire.test'],
   order: ['pipeline.test', 'pipeline.workerd', 'client.test', 'wire.test', 'security'],
   retry: ['pipeline.test', 'pipeline.workerd', 'wire.test', 'transport/transport.outage', 'faults/waits', 'client.test'],
+  transport: ['operations/fetch.test', 'faults/odd-fetch', 'pipeline.test', 'client.test', 'wire.test'],
   json: ['operations', 'inventory-stream.test'],
   sync: ['node/file-journal', 'cli/sync-command'],
   operations: ['inventory-stream.test', 'client.test', 'pipeline.test', 'wire.test', 'faults/stream'],

@@ -57,13 +57,14 @@ describe('An answer that ends too early', () => {
   });
 
   test.each([
-    ['a list', list],
-    ['a stream', stream],
-    ['an item', update],
-  ])('is an invalid answer in a browser, if its status has no body: %s', async (_what, call) => {
+    ['a list', 204, list],
+    ['a stream', 204, stream],
+    ['an item', 204, update],
+    ['an item', 205, update],
+  ])('is an invalid answer in a browser, if its status has no body: %s, %i', async (_what, status, call) => {
     vi.stubGlobal('navigator', { userAgent: 'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15' });
-    const { client } = scriptedClient([() => text(204, null)], { dangerouslyAllowBrowser: true });
-    expect(await rejectionOf(call(client))).toMatchObject({ kind: 'invalid-response', status: 204 });
+    const { client } = scriptedClient([() => text(status, null)], { dangerouslyAllowBrowser: true });
+    expect(await rejectionOf(call(client))).toMatchObject({ kind: 'invalid-response', status });
   });
 });
 

@@ -368,6 +368,12 @@ describe('petstore.fetch', () => {
     expect(await rejectionOf(client.fetch('/pets', init))).toMatchObject({ message: `Cannot fetch ${why}` });
   });
 
+  test('takes a body of null for none, as fetch does', async () => {
+    const { client, seen } = scriptedClient([() => json(200, {})]);
+    await client.fetch('/pets/42', { body: null });
+    expect(seen).toMatchObject([{ method: 'GET', body: undefined }]);
+  });
+
   test('takes a stream whose init it has checked unread', async () => {
     const { client, seen } = scriptedClient([() => json(201, {})]);
     const body = chunked(['text']);

@@ -59,13 +59,25 @@ describe('A deprecation', () => {
     expect(log.filter((line) => !line.startsWith('settled'))).toEqual(['request 1 PATCH /inventory/42', 'response 404', 'deprecation 1']);
   });
 
-  test.each(['part-one>part-two', 'part-one\\part-two'])('has a link without a key such as %s', async (apiKey) => {
-    const headers = { ...HEADERS, link: `<https://shop.test/news/${apiKey}>; rel="deprecation"` };
+  test.each([
+    ['part-one>part-two', 'part-one>part-two'],
+    ['part-one\\part-two', 'part-one\\part-two'],
+    ['part-onepart-two', 'part-one\tpart-two'],
+  ])('has a link without the key %s that the service writes as %j', async (apiKey, written) => {
+    const headers = { ...HEADERS, link: `<https://shop.test/news/${written}>; rel="deprecation"` };
     const client = new PetStoreClient({ apiKey, baseUrl: 'https://shop.test/v1', fetch: async () => json(200, [], headers) });
     const told: unknown[] = [];
     client.on('deprecation', ({ link }) => told.push(link));
     await client.listInventory();
     expect(told).toEqual(['https://shop.test/news/***']);
+  });
+
+  test('is reported without a link if there is none', async () => {
+    const { client } = scriptedClient([() => json(200, [], { deprecation: 'true' })]);
+    const told: unknown[] = [];
+    client.on('deprecation', (event) => told.push(event));
+    await client.listInventory();
+    expect(told).toEqual([expect.not.objectContaining({ link: expect.anything() })]);
   });
 
   test('is reported to the first listener if there was none before', async () => {

@@ -54,6 +54,15 @@ describe.each<[string, Http]>([
     };
     expect(await rejectionOf(http(get, { baseUrl, fetch }))).toBe(thrown);
   });
+
+  test.each([get, patch])(
+    'sends a $method once if the connection breaks: only the retries of a call may send it again',
+    async (request) => {
+      const { fetch, seen } = scriptedFetch(() => Promise.reject(networkError('ECONNRESET')));
+      await rejectionOf(http(request, { baseUrl, fetch }));
+      expect(seen).toHaveLength(1);
+    },
+  );
 });
 
 test('http gives a fetch of this package the call itself, so that other requests pay nothing for what it can tell', async () => {
