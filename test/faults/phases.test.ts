@@ -119,8 +119,11 @@ test('close() ends a call at whatever step it is, and every later call', async (
   expect(found).toMatchObject(expected(() => [true, { name: 'AbortError' }, { name: 'AbortError' }]));
 });
 
-test.concurrent('an aborted request is dropped, and the server sees it', async () => {
-  await using at = await lab([half(silence)]);
+test.concurrent.each<[string, Step]>([
+  ['before its answer', silence],
+  ['in the body of its answer', half(silence)],
+])('a request that is aborted %s is dropped, and the server sees it', async (_when, step) => {
+  await using at = await lab([step]);
   const ended = rejectionOf(at.client.listInventory({ signal: AbortSignal.timeout(100) }));
   expect(await ended).toMatchObject({ name: 'TimeoutError' });
   expect(await until(() => at.server.dropped > 0)).toBe(true);

@@ -116,33 +116,6 @@ test('a redirect is never followed, wherever it points', async () => {
   expect(at.server.requests).toHaveLength(REDIRECTS.length);
 });
 
-test.concurrent.each([
-  [400, 'BadRequestError', 'rejected'],
-  [401, 'AuthenticationError', 'rejected'],
-  [403, 'UnexpectedStatusError', 'rejected'],
-  [404, 'NotFoundError', 'rejected'],
-  [405, 'UnexpectedStatusError', 'rejected'],
-  [409, 'UnexpectedStatusError', 'rejected'],
-  [413, 'UnexpectedStatusError', 'rejected'],
-  [422, 'UnexpectedStatusError', 'rejected'],
-  [451, 'UnexpectedStatusError', 'rejected'],
-  [501, 'ServerError', 'rejected'],
-  [505, 'ServerError', 'rejected'],
-])('a %i is a %s at once, the change %s', async (status, name, outcome) => {
-  await using at = await lab([failing(status)]);
-  const error = await rejectionOf(at.client.updateInventory(1, { quantity: 5 }));
-  expect(error).toMatchObject({ name, status, outcome, code: `E_${status}`, attempts: 1 });
-});
-
-test('408, 425, 429 and every 5xx but 501 and 505 are retried', async () => {
-  const statuses = [408, 425, 429, 500, 502, 503, 504, 507, 520, 599];
-  const attempts = statuses.map(async (status) => {
-    await using at = await lab([failing(status), ok]);
-    return (await at.client.updateInventory(1, { quantity: 5 }).withResponse()).attempts;
-  });
-  expect(await Promise.all(attempts)).toEqual(statuses.map(() => 2));
-});
-
 test.concurrent.each<[string, Step[], string, string]>([
   ['a reset and then a 404', [({ reset }) => reset(), failing(404)], 'NotFoundError', 'unknown'],
   ['a 429 and then a 404', [failing(429, { 'Retry-After': '0' }), failing(404)], 'NotFoundError', 'rejected'],
