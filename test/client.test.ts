@@ -4,7 +4,7 @@ import { createSandbox } from 'petstore-inventory/sandbox';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { failure, item, json } from './support/answers.ts';
 import { freshAddress, KEY, logOf, scriptedClient } from './support/client.ts';
-import { rejectionOf, thrower } from './support/outcome.ts';
+import { rejectionOf, thrower, thrownBy } from './support/outcome.ts';
 import { hang, scriptedFetch } from './support/scripted-fetch.ts';
 import { holdTime, NOW_MS } from './support/time.ts';
 import { nextTurn, watchUnhandled } from './support/unhandled.ts';
@@ -157,6 +157,14 @@ test('an error of bad options says that an update was not sent, and of which pet
 });
 
 describe('a listener', () => {
+  test.each([
+    ['an event that there is not', ['nothing', () => {}], 'event'],
+    ['a value that is no function', ['request', 'log'], 'listener'],
+  ])('is refused for %s', (_what, given, argument) => {
+    const { client } = scriptedClient([]);
+    expect(thrownBy(() => Reflect.apply(client.on, client, given))).toMatchObject({ kind: 'invalid-argument', argument });
+  });
+
   test('that throws does not affect a call', async () => {
     const { client } = scriptedClient([() => failure(429), () => json(200, [{ petId: 1, quantity: 1, status: 'new' }])]);
     const throwing = vi.fn(() => {

@@ -5,6 +5,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { textOf } from '../src/thrown.ts';
 import { chunked, failure, item, json, networkError } from './support/answers.ts';
 import { freshAddress, KEY, logOf, scriptedClient } from './support/client.ts';
+import { deferred } from './support/deferred.ts';
 import { drain } from './support/drain.ts';
 import { rejectionOf, thrower } from './support/outcome.ts';
 import { type Answering, hang, hangDeaf, scriptedFetch } from './support/scripted-fetch.ts';
@@ -740,6 +741,24 @@ describe('an apiKey function', () => {
       outcome: 'not-sent',
     });
     expect([seen.length, log, client.quota.minute.remaining]).toEqual([0, ['settled not-sent 0'], before]);
+  });
+
+  test('that gives its key after the gate has closed has nothing sent before the gate opens, and takes no quota', async () => {
+    const [refusal, key] = [deferred<Response>(), deferred<string>()];
+    const keys = ['psk_1', 'psk_1', key.promise];
+    const limits = { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '50', 'x-ratelimit-reset': '60' };
+    const answers = [() => json(200, [], limits), () => refusal.promise, () => json(200, [])];
+    const { client, seen } = scriptedClient(answers, { apiKey: () => keys.shift() ?? 'psk_1' });
+    await client.listInventory();
+    const lists = Promise.all([client.listInventory(), client.listInventory()]);
+    await vi.advanceTimersByTimeAsync(10);
+    refusal.resolve(failure(429, { 'retry-after': '10' }));
+    await vi.advanceTimersByTimeAsync(10);
+    key.resolve('psk_1');
+    await vi.advanceTimersByTimeAsync(9_900);
+    expect([seen.length, client.quota.minute.remaining]).toEqual([2, 49]);
+    await vi.runAllTimersAsync();
+    expect([await lists, seen.length]).toEqual([[[], []], 4]);
   });
 
   test('is called once more after a 401, and the call continues at once with another key', async () => {
