@@ -61,6 +61,7 @@ describe('readDeprecation', () => {
     ['no other scheme', '<javascript:alert(1)>; rel=deprecation', undefined],
     ['no address', '<http://[>; rel=deprecation', undefined],
     ['no other relation', '<https://a.example/>; rel=next', undefined],
+    ['no address without a relation', '<https://a.example/>; title="deprecation"', undefined],
   ])('takes from Link %s', (_what, link, expected) => {
     expect(read({ sunset: 'Sat, 31 Dec 2033 23:59:59 GMT', link })?.link).toBe(expected);
   });

@@ -18,6 +18,7 @@ export const documents = [
   '[{"petId":1,"more":{"a":[{},{"b":"},{"}],"c":null},"quantity":2,"status":"sold"},{"petId":2,"quantity":1,"status":"sold","x":[[]]}]',
   '[{"pet\\u0049d":7,"quantity":2,"status":"sold"},{"petId":"no","petId":8,"quantity":2,"status":"sold"}]',
   '[{"__proto__":{"petId":1},"petId":3,"quantity":2,"status":"sold","constructor":1}]',
+  '[{"":"}","petId":1,"quantity":2,"status":"sold"}]',
   '[{"petId":1.50e1,"quantity":30e-1,"status":"1.5"},{"petId":-0.0,"quantity":0e9,"status":"sold","price":0.1,"9e9":[1.5]}]',
   '[{"petId":0.00000000000000000000001e23,"quantity":0e99,"status":"sold"},{"petId":0e-9,"quantity":0.0e-99,"status":"sold"}]',
   '[{"petId":9007199254740991,"quantity":9007199254740991,"status":"sold"},{"petId":-9007199254740991,"quantity":0,"status":"sold"}]',

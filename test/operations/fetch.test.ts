@@ -255,6 +255,11 @@ describe('petstore.fetch', () => {
     expect([response.status, await response.text()]).toEqual([status, '']);
   });
 
+  test.each([200, 404])('gives no body with the %i of a HEAD', async (status) => {
+    const { client } = scriptedClient([() => text(status, null)]);
+    expect(await client.fetch('/pets/42', { method: 'HEAD' })).toMatchObject({ status, body: null });
+  });
+
   test('gives the address of the answer, which a clone has too', async () => {
     const answer = Object.defineProperty(json(200, { id: 1 }), 'url', { value: 'https://shop.example/v1/pets' });
     const { client } = scriptedClient([() => answer]);

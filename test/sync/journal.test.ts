@@ -4,6 +4,7 @@ import {
   AuthenticationError,
   BadRequestError,
   ConfigurationError,
+  InvalidArgumentError,
   NotFoundError,
   ServerError,
   UnexpectedStatusError,
@@ -68,6 +69,18 @@ describe('a journal', () => {
     expect(second.failed[0]?.error).toBeInstanceOf(BadRequestError);
     expect(second.failed[0]?.error.message).toBe(first.failed[0]?.error.message);
     expect(store.requests).toHaveLength(3);
+  });
+
+  test.each([
+    new NotFoundError('no such pet', { status: 404, code: 'pet_missing', outcome: 'rejected' }),
+    new UnexpectedStatusError('forbidden', { status: 403, code: 'forbidden', outcome: 'rejected' }),
+    new InvalidArgumentError('below 0', { argument: 'quantity', outcome: 'not-sent' }),
+  ])('of a finished job gives a refusal again with the kind $kind', async (refusal) => {
+    const { store, journal } = await runOnce({ 1: { reject: refusal } });
+    const { failed } = await syncInventory(store, TWO, { journal });
+    const { kind, message, status, code, outcome } = refusal;
+    expect(failed).toMatchObject([{ petId: 1, quantity: 6, error: { kind, message, status, code, outcome } }]);
+    expect(store.requests).toEqual([]);
   });
 
   test("keeps the first 4,096 characters of a refusal's message", async () => {
