@@ -450,6 +450,12 @@ describe('a bad key, too long a wait for quota or an abort', () => {
     expect([stopped, error]).toEqual(['quota', later]);
   });
 
+  test('is the first that ended the run, whatever ends the updates under way', async () => {
+    const [badKey, noQuota] = [new AuthenticationError('no', { status: 401 }), new RateLimitError('no')];
+    const store = new FakeStore(pets(2, 5), { treat: (petId) => ({ reject: petId === 1 ? badKey : noQuota }) });
+    expect(await syncInventory(store, wanted.slice(0, 2))).toMatchObject({ stopped: 'authentication', error: badKey });
+  });
+
   test('another failure of the list rejects', async () => {
     const store = new FakeStore([], { listError: new ServerError('Cannot list', { status: 503 }) });
     await expect(syncInventory(store, wanted)).rejects.toMatchObject({ kind: 'server' });
