@@ -43,6 +43,15 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('exchangeRedisLock', { timeout: 3
     expect(await exchange('one', 30_000, true)).toEqual({ text: '{"id":"other"}', leftMs: expect.closeTo(30_000, -3) });
   });
 
+  test('works with what openRedis gives, until that is closed', async () => {
+    const { client: opened, close } = await openRedis(server.url);
+    const lock = { name: 'opened', id: 'one', text: '{"id":"one"}', heldMs: 30_000 };
+    expect(await exchangeRedisLock(opened, lock)).toBeUndefined();
+    close();
+    await expect.poll(() => Reflect.get(opened, 'status')).toBe('end');
+    await expect(exchangeRedisLock(opened, lock)).rejects.toThrow('was closed');
+  });
+
   test('says what to do with a key that holds a list', async () => {
     await client.del('petstore:lock:{restock}');
     await client.lpush('petstore:lock:{restock}', 'job');
