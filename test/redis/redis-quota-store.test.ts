@@ -51,7 +51,7 @@ const step = fc.record({
     }),
     { nil: undefined },
   ),
-  day: fc.option(fc.integer({ min: 0, max: 60 }), { nil: undefined, freq: 8 }),
+  day: fc.option(fc.record({ of: fc.constantFrom(-1, 0, 0, 0), remaining: fc.integer({ min: 0, max: 60 }) }), { nil: undefined, freq: 8 }),
   ageMs: fc.constantFrom(0, 0, 0, 400),
   isProbeAnswered: fc.boolean(),
   closedForMs: fc.constantFrom(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 700, 60_000),
@@ -91,7 +91,8 @@ function requestAt(
     returnedResetAtMs: returnedOf === undefined ? 0 : resetOf(returnedOf),
     lateAnswers: lateAnswers.map(({ of, remaining }) => ({ resetAtMs: resetOf(of), remaining })),
     minute: heard && { ...windowOf(resetOf(heard.of), heard.remaining, 20), ...heard.weighted },
-    day: day === undefined ? undefined : windowOf(dayEndsAtMs, day, 60),
+    // A late answer names the day before.
+    day: day && { ...windowOf(dayEndsAtMs, day.remaining, 60), resetAtMs: dayEndsAtMs + day.of * 86_400_000 },
   };
 }
 

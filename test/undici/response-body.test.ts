@@ -36,6 +36,19 @@ describe('ResponseBody.takeWhole', () => {
   });
 });
 
+test('A body pauses its connection while more than 64 KiB of it wait to be read, and resumes it once they are read', async () => {
+  const [pause, resume] = [vi.fn(), vi.fn()];
+  const body = new ResponseBody({ pause, resume, abort: vi.fn() }, vi.fn());
+  body.push(new Uint8Array(65_536));
+  expect(pause).not.toHaveBeenCalled();
+  body.push(ONE);
+  await body.read();
+  expect([pause.mock.calls.length, resume.mock.calls.length]).toEqual([1, 0]);
+  await body.read();
+  body.push(ONE);
+  expect([pause.mock.calls.length, resume.mock.calls.length]).toEqual([1, 1]);
+});
+
 test('A body whose connection cannot be dropped is cancelled all the same', async () => {
   const abort = () => {
     throw new Error('cannot abort');

@@ -274,6 +274,14 @@ describe('exchangeLease', () => {
     expect(take(record, 'a', 1, NOON + 3_600_000).granted).toBe(1);
   });
 
+  test('keeps to the day that was reported, though a late answer reports the one before', () => {
+    const record = knownRecord();
+    const day = observed({ limit: 1_000, remaining: 900, resetAtMs: NOON + 86_400_000, endsInMs: 86_400_000 });
+    const dayBefore = observed({ limit: 1_000, remaining: 0, resetAtMs: NOON, endsInMs: 2_000 });
+    exchangeLease(record, leaseRequestOf({ day }), NOON);
+    expect(exchangeLease(record, leaseRequestOf({ wanted: 1, day: dayBefore }), NOON)).toMatchObject({ granted: 1 });
+  });
+
   test('counts what it grants towards the day that was reported', () => {
     const record = knownRecord();
     const day = observed({ limit: 1_000, remaining: 3, resetAtMs: NOON + 3_600_000, endsInMs: 3_600_000 });
