@@ -11,7 +11,9 @@ import { drawMutants, type Mutant, mutantsOf } from './mutants.ts';
 
 /** The tests beside their own that a folder answers to, the nearest first. Those that begin processes would take minutes. */
 const CONCERNED: Record<string, readonly string[]> = {
-  call: ['pipeline', 'client.test', 'retry/retry.', 'operations', 'quota/gate', 'wire.test'],
+  call: ['pipeline', 'client.test', 'retry/retry.', 'operations', 'inventory-stream.test', 'quota/gate', 'wire.test'],
+  client: ['options/client-options', 'pipeline.test', 'wire.test'],
+  events: ['channels.test', 'log-lines.test', 'pipeline.test', 'client.test'],
   pipeline: ['client.test', 'order', 'operations/fetch', 'update-news', 'wire.test'],
   order: ['pipeline.test', 'pipeline.workerd', 'client.test', 'wire.test', 'security'],
   retry: ['pipeline.test', 'pipeline.workerd', 'wire.test', 'transport/transport.outage', 'faults/waits', 'client.test'],
