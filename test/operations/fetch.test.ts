@@ -5,7 +5,7 @@ import { runInNewContext } from 'node:vm';
 import ky from 'ky';
 import { PetStoreClient } from 'petstore-inventory';
 import { createSandbox } from 'petstore-inventory/sandbox';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { chunked, failure, json, networkError, text } from '../support/answers.ts';
 import { KEY, scriptedClient } from '../support/client.ts';
 import { collectGarbage } from '../support/garbage.ts';
@@ -520,6 +520,21 @@ describe('petstore.fetch', () => {
     body.set('petId', '2');
     await fetching;
     expect(String(seen[0]?.body)).toBe('petId=1');
+  });
+
+  test('sends a stream from a browser that can, and refuses it in one that would send something else', async () => {
+    const duplex = Object.getOwnPropertyDescriptor(Request.prototype, 'duplex') ?? {};
+    onTestFinished(() => {
+      vi.unstubAllGlobals();
+      Object.defineProperty(Request.prototype, 'duplex', duplex);
+    });
+    vi.stubGlobal('navigator', { userAgent: 'Mozilla/5.0 (X11; Linux x86_64; rv:153.0) Gecko/20100101 Firefox/153.0' });
+    const { client, seen } = scriptedClient([() => json(200, {})], { dangerouslyAllowBrowser: true });
+    const post = () => client.fetch('/pets', { method: 'POST', ...streamed(chunked(['text'])) });
+    await post();
+    Reflect.deleteProperty(Request.prototype, 'duplex');
+    expect(await rejectionOf(post())).toMatchObject({ argument: 'body', message: expect.stringContaining('this browser cannot send') });
+    expect(seen).toHaveLength(1);
   });
 
   test('says that a stream is sent in half duplex, without which fetch refuses it', async () => {
