@@ -7,7 +7,7 @@ import { isProxyCode, proxyCode } from '../proxy-codes.ts';
 import type { TextHider } from '../redactor.ts';
 import { fieldOf, textOf } from '../thrown.ts';
 import { describeRefusal, proxyRefusal } from './proxy-refusal.ts';
-import { causesOf, innermostCode, safeCause } from './safe-cause.ts';
+import { causesOf, codeOf, innermostCode, safeCause } from './safe-cause.ts';
 
 const SHOWN_REASON = 100;
 
@@ -34,19 +34,26 @@ export function connectionFailure(thrown: unknown, call: Call, asked: Asked): Pe
   const chain = causesOf(thrown);
   // Our own fetch (`undiciFetch`) knows whether the request was sent, even if its dispatcher sent it again, and names the setting.
   const isUnsent = chain.map((error) => fieldOf(error, 'isUnsent')).find((known) => typeof known === 'boolean');
-  // Node's message for a port that the fetch standard blocks (section Port blocking). Browsers give no reason.
-  const isBlocked = !asked.isAnswered && why === 'bad port';
-  if (!asked.isAnswered && (isUnsent ?? (isBlocked || (code !== undefined && isBeforeRequest(code, chain))))) call.refused('connection');
+  const forbidden = asked.isAnswered ? undefined : findForbidden(why, chain, asked);
+  if (!asked.isAnswered && (isUnsent ?? (forbidden !== undefined || (code !== undefined && isBeforeRequest(code, chain)))))
+    call.refused('connection');
   const details = { ...call.details(), code, cause: safeCause(thrown, asked.redactor) };
-  if (isBlocked) {
-    const message = `Cannot ${call.purpose}: fetch refuses the port of ${hostOf(asked)}; use another port`;
-    return new ConfigurationError(message, { ...details, option: 'baseUrl' });
-  }
+  if (forbidden !== undefined) return new ConfigurationError(`Cannot ${call.purpose}: ${forbidden}`, { ...details, option: 'baseUrl' });
   const setting = chain.map((error) => textOf(error, 'setting')).find((found) => found !== undefined);
   // A page learns no more, also if it may not read the answer (CORS).
   const hint = code === undefined && isBrowser() && "the browser's console says why";
   const reason = [why, setting && `look at ${asked.redactor.clean(setting)}`, hint].filter((part) => part).join('; ');
   return new ConnectionError(`Cannot ${call.purpose}: the connection to ${hostOf(asked)} failed${reason && `: ${reason}`}`, details);
+}
+
+/** Why the runtime connects nobody to this address, so that no other attempt can succeed; undefined if it does. */
+function findForbidden(why: string, chain: readonly unknown[], asked: Asked): string | undefined {
+  // Node's message for a port that the fetch standard blocks (section Port blocking). Browsers give no reason.
+  if (why === 'bad port') return `fetch refuses the port of ${hostOf(asked)}; use another port`;
+  // The permissions of Node (`--permission`, from 25 on) and of Deno.
+  if (chain.some((error) => codeOf(error) === 'ERR_ACCESS_DENIED' || textOf(error, 'name') === 'NotCapable'))
+    return `this process is not permitted to connect to ${hostOf(asked)}: start it with --allow-net`;
+  return undefined;
 }
 
 interface Reason {

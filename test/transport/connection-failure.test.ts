@@ -62,6 +62,20 @@ describe('connectionFailure', () => {
     });
   });
 
+  test.each([
+    ['Node', new TypeError('fetch failed', { cause: networkError('ERR_ACCESS_DENIED') })],
+    ['Deno', Object.assign(new Error('Requires net access to "pets.test:8443"'), { name: 'NotCapable' })],
+  ])('is a ConfigurationError that names the flag if %s does not permit the connection: nothing was sent', (_runtime, thrown) => {
+    const failure = failureOf(thrown);
+    expect(failure).toBeInstanceOf(ConfigurationError);
+    expect(failure).toMatchObject({
+      message: 'Cannot update pet 42: this process is not permitted to connect to pets.test:8443: start it with --allow-net',
+      option: 'baseUrl',
+      outcome: 'not-sent',
+      cause: { message: thrown.message },
+    });
+  });
+
   test.each([undefined, new Error(), { message: 7 }])('has no code and no reason for %o', (thrown) => {
     expect(failureOf(thrown)).toMatchObject({ code: undefined, message: 'Cannot update pet 42: the connection to pets.test:8443 failed' });
   });
