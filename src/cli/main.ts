@@ -1,4 +1,5 @@
 import nodeModule from 'node:module';
+import { homedir } from 'node:os';
 import { setTimeout } from 'node:timers';
 import type { Terminal } from './terminal.ts';
 
@@ -30,6 +31,7 @@ const terminal: Terminal = {
   stdout: process.stdout,
   stderr: process.stderr,
   env: process.env,
+  home: process.env.HOME ?? homeOfUser(),
   onInterrupt: (listener) => {
     let sameUntilMs = 0;
     const onSignal = (signal: (typeof SIGNALS)[number]): void => {
@@ -47,6 +49,15 @@ const terminal: Terminal = {
   exit: (code) => process.exit(code),
   now: Date.now,
 };
+
+/** The home folder in the system's list of users, such as /etc/passwd; undefined if it lacks the user, or Deno does not permit to read it. */
+function homeOfUser(): string | undefined {
+  try {
+    return homedir();
+  } catch {
+    return undefined;
+  }
+}
 
 // Each write reports its own failure. Without these listeners, an error event would end the process with a stack trace.
 process.stdout.on('error', () => {});

@@ -55,12 +55,12 @@ function checkPlan({ plan }: CommonOptions, { env }: Terminal): Setting {
   return { check: 'plan given', outcome: 'ok', message, facts: { value, source } };
 }
 
-function checkState({ state, quotaStore }: CommonOptions, { env }: Terminal): Setting {
+function checkState({ state, quotaStore }: CommonOptions, terminal: Terminal): Setting {
   if (quotaStore !== undefined) {
     const place = showPlace(quotaStore);
     return { check: 'shared', outcome: 'ok', message: `the quota is shared with others in ${place} (--quota-store)`, facts: { place } };
   }
-  const folder = state === false ? undefined : stateFolder(env, process.platform);
+  const folder = state === false ? undefined : stateFolder(terminal, process.platform);
   const message = folder ? `the quota is shared with other runs of this user, in ${folder}` : 'the quota is not shared with other runs';
   return { check: 'shared', outcome: 'ok', message, facts: { folder } };
 }

@@ -93,8 +93,8 @@ async function openNamed(place: string): Promise<SharedState> {
   throw new UsageError(`Cannot use ${shown} as --quota-store: it must be file:PATH or redis://HOST:PORT`);
 }
 
-function ownPath({ env }: Terminal): string | undefined {
-  const folder = stateFolder(env, process.platform);
+function ownPath(terminal: Terminal): string | undefined {
+  const folder = stateFolder(terminal, process.platform);
   return folder === undefined ? undefined : join(folder, 'quota.db');
 }
 
@@ -188,13 +188,14 @@ async function onRedis(url: string): Promise<SharedState> {
 }
 
 /** The folder for a program's state (not settings, not cache) on this system; undefined for a user without a home folder. */
-export function stateFolder(env: Terminal['env'], platform: NodeJS.Platform): string | undefined {
-  const { HOME, XDG_STATE_HOME, LOCALAPPDATA } = env;
+export function stateFolder({ env, home }: Pick<Terminal, 'env' | 'home'>, platform: NodeJS.Platform): string | undefined {
+  const { XDG_STATE_HOME, LOCALAPPDATA } = env;
   if (platform === 'win32') return LOCALAPPDATA ? join(LOCALAPPDATA, 'petstore') : undefined;
-  if (platform === 'darwin') return HOME ? join(HOME, 'Library', 'Application Support', 'petstore') : undefined;
   // A path that is not absolute is ignored (XDG Base Directory Specification): each folder of a run would have a state of its own.
+  const absoluteHome = home?.startsWith('/') ? home : undefined;
+  if (platform === 'darwin') return absoluteHome && join(absoluteHome, 'Library', 'Application Support', 'petstore');
   if (XDG_STATE_HOME?.startsWith('/')) return join(XDG_STATE_HOME, 'petstore');
-  return HOME ? join(HOME, '.local', 'state', 'petstore') : undefined;
+  return absoluteHome && join(absoluteHome, '.local', 'state', 'petstore');
 }
 
 /**

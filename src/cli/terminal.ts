@@ -9,6 +9,8 @@ export interface Terminal {
   readonly stdout: TextStream;
   readonly stderr: TextStream;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** The user's home folder, if there is one. Not from `env` alone: supervisors such as systemd start programs without HOME. */
+  readonly home: string | undefined;
   /** Calls `listener` at every SIGINT (Ctrl-C), SIGTERM and SIGHUP. Returns a function that stops this. */
   onInterrupt(listener: (signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP') => void): () => void;
   /** Ends the process at once. */

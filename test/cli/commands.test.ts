@@ -513,7 +513,7 @@ describe('what runs share', () => {
   ])('is a file that is closed when a command %s', async (_how, words, code) => {
     const env = { XDG_STATE_HOME: home, HOME: home, LOCALAPPDATA: home };
     expect(await run(words, new FakeTerminal({ env }))).toMatchObject({ code });
-    expect(readdirSync(stateFolder(env, process.platform) ?? home)).toEqual(['quota.db']);
+    expect(readdirSync(stateFolder({ env, home }, process.platform) ?? home)).toEqual(['quota.db']);
   });
 
   test.each([['--no-state'], ['--sandbox']])('is nothing with %s', async (option) => {

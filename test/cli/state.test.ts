@@ -21,11 +21,13 @@ test.each([
   ['linux', { HOME: '/h' }, '/h/.local/state/petstore'],
   ['darwin', { HOME: '/h', XDG_STATE_HOME: '/x' }, '/h/Library/Application Support/petstore'],
   ['win32', { HOME: '/h', LOCALAPPDATA: '/l' }, '/l/petstore'],
+  ['linux', { HOME: 'h' }, undefined],
   ['linux', {}, undefined],
+  ['darwin', { HOME: 'h' }, undefined],
   ['darwin', {}, undefined],
   ['win32', { HOME: '/h' }, undefined],
 ] as const)('stateFolder of %s with %o is %s', (platform, env, folder) => {
-  expect(stateFolder(env, platform)).toBe(folder);
+  expect(stateFolder(new FakeTerminal({ env }), platform)).toBe(folder);
 });
 
 test.skipIf(process.platform !== 'linux')('openState makes a folder that only its user can read', async () => {

@@ -137,20 +137,26 @@ function refuseUpdating({ journals, allowNegative, maxChanges }: McpOptions): vo
   );
 }
 
-function limitsOf(options: McpOptions, { env, now }: Terminal): PlanLimits {
+function limitsOf(options: McpOptions, terminal: Terminal): PlanLimits {
   if (options.sandbox)
     refuseGiven({ '--journals': options.journals }, 'with --sandbox: that sandbox ends with the server, so no plan could be undone');
   const maxChanges = maxChangesOf({ maxChanges: MOST_CHANGES, ...options });
-  const journals = options.journals ?? journalsFolder(options, env);
+  const journals = options.journals ?? journalsFolder(options, terminal);
   if (journals === undefined) throw new UsageError('Cannot use --allow-updates: there is no folder for journals; name one with --journals');
   // Absolute, since the answers name the journals to a user whose shell is in another folder.
-  return { maxChanges, allowNegative: options.allowNegative === true, journals: resolve(journals), areKept: !options.sandbox, now };
+  return {
+    maxChanges,
+    allowNegative: options.allowNegative === true,
+    journals: resolve(journals),
+    areKept: !options.sandbox,
+    now: terminal.now,
+  };
 }
 
 /** The folder for journals if none is named; undefined for a user without a home folder. The journals of a sandbox end with it. */
-function journalsFolder({ sandbox }: McpOptions, env: Terminal['env']): string | undefined {
+function journalsFolder({ sandbox }: McpOptions, terminal: Terminal): string | undefined {
   if (sandbox) return join(tmpdir(), `petstore-${randomUUID()}`);
-  const state = stateFolder(env, process.platform);
+  const state = stateFolder(terminal, process.platform);
   return state && join(state, 'journals');
 }
 

@@ -36,6 +36,10 @@ export class FakeTerminal implements Terminal {
     });
   }
 
+  get home(): string | undefined {
+    return this.env.HOME;
+  }
+
   get stdin(): AsyncIterable<Uint8Array> {
     const bytes = new TextEncoder().encode(this.#stdin);
     return (async function* () {
