@@ -10,6 +10,12 @@ export interface RecordedWait {
   untilMs: number;
 }
 
+/** A change that the run was going to send. */
+interface RecordedChange extends ReviewedChange {
+  /** When the service confirmed it. */
+  at?: Date;
+}
+
 /** The quota that one answer reported. */
 export interface ObservedQuota extends Partial<RateLimit> {
   atMs: number;
@@ -32,8 +38,7 @@ export class RunRecord {
   /** When quota is available again. */
   retryAt: Date | undefined;
   readonly #now: () => number;
-  readonly #confirmedAtMs = new Map<string, number>();
-  #planned: Iterable<ReviewedChange> = [];
+  readonly #changes = new Map<string, RecordedChange>();
 
   constructor(client: Client, now: () => number) {
     this.#now = now;
@@ -45,17 +50,14 @@ export class RunRecord {
     client.on('settled', (event) => this.#settle(event));
   }
 
-  /** Sets the changes that the run is going to send. */
+  /** Sets the changes that the run is going to send. For a run without a report they are not set, since a job may have millions. */
   plan(changes: Iterable<ReviewedChange>): void {
-    this.#planned = [...changes];
+    for (const change of changes) this.#changes.set(String(change.petId), { ...change });
   }
 
-  /** The changes that the run was going to send, with `at` for those that the service confirmed. */
-  *changes(): Generator<ReviewedChange & { at?: Date }> {
-    for (const change of this.#planned) {
-      const atMs = this.#confirmedAtMs.get(String(change.petId));
-      yield atMs === undefined ? change : { ...change, at: new Date(atMs) };
-    }
+  /** The changes that the run was going to send. */
+  changes(): Iterable<RecordedChange> {
+    return this.#changes.values();
   }
 
   #countRequest({ operation, attempt }: ClientEvents['request']): void {
@@ -81,7 +83,8 @@ export class RunRecord {
   }
 
   #settle({ petId, outcome, error }: ClientEvents['settled']): void {
-    if (petId !== undefined && outcome === 'succeeded') this.#confirmedAtMs.set(String(petId), this.#now());
+    const change = outcome === 'succeeded' ? this.#changes.get(String(petId)) : undefined;
+    if (change) change.at = new Date(this.#now());
     if (!isPetStoreError(error) || (error.kind !== 'rate-limit' && error.kind !== 'authentication')) return;
     // Without a status, the client itself refused and sent nothing.
     if (error.status !== undefined) this.refusal = error;
