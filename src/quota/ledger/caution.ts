@@ -21,9 +21,12 @@ const FEWEST_IN_FLIGHT = 8;
 const FEWEST_BESIDE_OTHERS = 4;
 /** With more quota left, a quarter of what is left beyond this may be in flight. */
 const KEPT_FROM_FLIGHT = 32;
-/** While no header reports the day, it may be used up unseen; plans up to this limit lose no time with fewer requests in flight. */
-const LARGEST_LIMIT_HELD_BACK = 300;
-/** An eighth of such a limit may be in flight. */
+/**
+ * While no header reports the day, it may be used up unseen. Few requests in flight cost no time if the minute's limit, or what the count of
+ * this client leaves of the day, is at most this.
+ */
+const MOST_HELD_BACK = 300;
+/** An eighth of that may be in flight. */
 const PARTS_WHILE_DAY_UNKNOWN = 8;
 /** Calls that fit into the window are sent within this time, if answers take as long as usual. */
 const HASTE_MS = 400;
@@ -151,7 +154,8 @@ export class Caution {
     if (!mayDayEndUnseen && !minute.others.isActive && this.#headRoomOf(minute.limit) === 0) return most;
     // An answered request whose body is still to come cannot meet a 429.
     const answered = load.inFlight - this.#outstanding.unanswered;
-    return Math.min(most, answered + this.#neededInFlight(left, load), mayDayEndUnseen ? mostWhileDayUnknown(minute.limit) : most);
+    const mostUnseen = mayDayEndUnseen ? mostWhileDayUnknown(Math.min(minute.limit, day.free(nowMs))) : most;
+    return Math.min(most, answered + this.#neededInFlight(left, load), mostUnseen);
   }
 
   /** As many as speed needs; fewer in a burst of others, and after an unforeseen 429. */
@@ -171,8 +175,8 @@ export class Caution {
   }
 }
 
-/** Fewer for a smaller limit, which few requests in flight use up just as fast. */
-function mostWhileDayUnknown(limit: number): number {
-  if (limit > LARGEST_LIMIT_HELD_BACK) return Number.POSITIVE_INFINITY;
-  return Math.min(FEWEST_IN_FLIGHT, Math.max(LEAST_IN_FLIGHT, Math.ceil(limit / PARTS_WHILE_DAY_UNKNOWN)));
+/** The fewer requests may be sent in a window, the fewer in flight send them just as fast. */
+function mostWhileDayUnknown(sendable: number): number {
+  if (sendable > MOST_HELD_BACK) return Number.POSITIVE_INFINITY;
+  return Math.min(FEWEST_IN_FLIGHT, Math.max(LEAST_IN_FLIGHT, Math.ceil(sendable / PARTS_WHILE_DAY_UNKNOWN)));
 }

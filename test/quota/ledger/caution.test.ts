@@ -76,3 +76,16 @@ test.for([
   answer(remaining, 7_000);
   expect([inBurst, mostAt(7_000)]).toEqual([4, 8]);
 });
+
+test('Caution has few requests in flight where no header reports the day, and little of the minute or of the day may be sent', () => {
+  const mostWith = (requestsPerMinute: number, requestsPerDay: number) => {
+    const windows = new Windows({ plan: { requestsPerMinute, requestsPerDay }, concurrency: 64, share: 1 });
+    const outstanding = new Outstanding();
+    outstanding.send(0, true);
+    outstanding.observe(0, 400);
+    windows.minute.observe({ ...PASSED, remaining: requestsPerMinute, sentAtMs: 0, nowMs: 400 });
+    return new Caution(windows, outstanding).mostInFlight({ inFlight: 0, waiting: 500 }, 400);
+  };
+  const most = [mostWith(1_000, 301), mostWith(1_000, 300), mostWith(1_000, 20), mostWith(1_000, 2)];
+  expect(most).toEqual([64, 8, 3, 2]);
+});
