@@ -7,7 +7,7 @@ import { isProxyCode, proxyCode } from '../proxy-codes.ts';
 import type { TextHider } from '../redactor.ts';
 import { fieldOf, textOf } from '../thrown.ts';
 import { describeRefusal, proxyRefusal } from './proxy-refusal.ts';
-import { causesOf, codeOf, innermostCode, safeCause } from './safe-cause.ts';
+import { causesOf, innermostCode, safeCause } from './safe-cause.ts';
 
 const SHOWN_REASON = 100;
 
@@ -19,6 +19,12 @@ const NEVER_CONNECTED =
  * `SSL/TLS_ALERT_HANDSHAKE_FAILURE`.
  */
 const NO_TLS = /^(?:ERR_TLS_\w+|ERR_SSL_(?:WRONG_VERSION_NUMBER|[\w/]*PROTOCOL\w*|[\w/]*HANDSHAKE\w*))$/;
+
+/**
+ * What Node (`--permission`, from 25 on) and Deno say if they do not permit a connection. Their code and name are also those of a refused
+ * file, which a `fetch` of the caller may use after the request was sent.
+ */
+const NOT_PERMITTED = /^(?:connect|getaddrinfo) ERR_ACCESS_DENIED|^Requires net access/;
 
 /** The service that the request is for, and the redactor that keeps the key out of error messages. */
 export interface Asked {
@@ -46,12 +52,11 @@ export function connectionFailure(thrown: unknown, call: Call, asked: Asked): Pe
   return new ConnectionError(`Cannot ${call.purpose}: the connection to ${hostOf(asked)} failed${reason && `: ${reason}`}`, details);
 }
 
-/** Why the runtime connects nobody to this address, so that no other attempt can succeed; undefined if it does. */
+/** Why the runtime refuses every connection to this address, so that no other attempt can succeed; undefined if it does not. */
 function findForbidden(why: string, chain: readonly unknown[], asked: Asked): string | undefined {
   // Node's message for a port that the fetch standard blocks (section Port blocking). Browsers give no reason.
   if (why === 'bad port') return `fetch refuses the port of ${hostOf(asked)}; use another port`;
-  // The permissions of Node (`--permission`, from 25 on) and of Deno.
-  if (chain.some((error) => codeOf(error) === 'ERR_ACCESS_DENIED' || textOf(error, 'name') === 'NotCapable'))
+  if (chain.some((error) => NOT_PERMITTED.test(textOf(error, 'message') ?? '')))
     return `this process is not permitted to connect to ${hostOf(asked)}: start it with --allow-net`;
   return undefined;
 }

@@ -63,7 +63,8 @@ describe('connectionFailure', () => {
   });
 
   test.each([
-    ['Node', new TypeError('fetch failed', { cause: networkError('ERR_ACCESS_DENIED') })],
+    ['Node', networkError('ERR_ACCESS_DENIED', 'connect ERR_ACCESS_DENIED Access to this API has been restricted.')],
+    ['Node, which looks up the host,', networkError('ERR_ACCESS_DENIED', 'getaddrinfo ERR_ACCESS_DENIED pets.test')],
     ['Deno', Object.assign(new Error('Requires net access to "pets.test:8443"'), { name: 'NotCapable' })],
   ])('is a ConfigurationError that names the flag if %s does not permit the connection: nothing was sent', (_runtime, thrown) => {
     const failure = failureOf(thrown);
@@ -74,6 +75,13 @@ describe('connectionFailure', () => {
       outcome: 'not-sent',
       cause: { message: thrown.message },
     });
+  });
+
+  test.each([
+    ['Node', Object.assign(new Error('Access to this API has been restricted.'), { code: 'ERR_ACCESS_DENIED' })],
+    ['Deno', Object.assign(new Error('Requires write access to "/answers.json"'), { name: 'NotCapable' })],
+  ])('is a ConnectionError if %s does not permit a file that a `fetch` writes: the request may have been sent', (_runtime, thrown) => {
+    expect(failureOf(thrown)).toMatchObject({ kind: 'connection', outcome: 'unknown' });
   });
 
   test.each([undefined, new Error(), { message: 7 }])('has no code and no reason for %o', (thrown) => {
