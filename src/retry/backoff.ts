@@ -11,7 +11,7 @@ export { pRetry };
 export interface OutagePace {
   /** The least time for which the gate holds the next attempt. */
   delayMs: number;
-  /** The longest backoff, unless the service asked for a longer one: until then, the gate has sent a probe. */
+  /** The longest backoff, unless the service asked for a longer one: by then, the gate has sent a probe. */
   longestMs: number;
   /** How much longer the call may wait for the end of the outage. */
   waitLeftMs: number;
@@ -41,10 +41,7 @@ export async function backOff(call: Call, failure: PetStoreFailure, { retryNumbe
   if (askedMs > call.options.maxWaitMs || (pace && pace.waitLeftMs <= 0)) throw failure;
   const longestMs = pace?.longestMs ?? Number.POSITIVE_INFINITY;
   const ownMs = isLeftToGate ? 0 : Math.max(askedMs, Math.min(longestMs, backoffMs(retryNumber, Math.random())));
-  const refusals: unknown[] = [];
-  // Ended at once: a call that the gate refuses now is not tried again, and no listener is told that it is.
-  watch((refusal) => refusals.push(refusal), ownMs)();
-  if (refusals.length > 0) throw refusals[0];
+  throwIfRefused(watch, ownMs);
   const delayMs = Math.max(askedMs, ownMs, pace?.delayMs ?? 0);
   // Whether the call gives up before the next probe of the outage.
   const isHopeless = pace !== undefined && delayMs > pace.waitLeftMs;
@@ -63,6 +60,15 @@ export async function backOff(call: Call, failure: PetStoreFailure, { retryNumbe
   }
   call.holdup = undefined;
   call.waitedMs += ownMs;
+}
+
+/** Called before a retry is reported. @throws the refusal of the gate if it is known already that it will not admit the call */
+export function throwIfRefused(watch: Backoff['watch'], backoffMs: number): void {
+  let refusal: unknown;
+  watch((given) => {
+    refusal = given;
+  }, backoffMs)();
+  if (refusal) throw refusal;
 }
 
 /** How long the next attempt has to wait because of Retry-After or a closed gate. */

@@ -38,7 +38,7 @@ export function retry<T>(call: Call, steps: RetrySteps<T>): Promise<T> {
 }
 
 async function retryFrom<T>(first: Promise<T>, call: Call, { attempt, gate, watch, renewKey }: RetrySteps<T>): Promise<T> {
-  const { pRetry, backOff } = await loadPart('p-retry', call, import('./backoff.ts'));
+  const { pRetry, backOff, throwIfRefused } = await loadPart('p-retry', call, import('./backoff.ts'));
   return pRetry((attemptNumber) => (attemptNumber === 1 ? first : attempt()), {
     retries: call.options.maxRetries,
     // p-retry's own delay would add to ours, and its signal would discard an answer that came just before an abort.
@@ -47,6 +47,7 @@ async function retryFrom<T>(first: Promise<T>, call: Call, { attempt, gate, watc
       if (retriesLeft === 0) throw error;
       if (error instanceof AuthenticationError && (await renewKey?.())) {
         call.lastFailure = error;
+        throwIfRefused(watch, 0);
         // Without a backoff: the service did not fail.
         call.emit('retry', (event) => ({ ...event, delayMs: 0, error }));
         return;

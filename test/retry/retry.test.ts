@@ -255,6 +255,15 @@ describe('retry', () => {
     expect(log).toEqual(['request 1 GET /inventory', 'response 500', 'settled unknown 0']);
   });
 
+  test('reports no retry with another key of a call that the gate refuses at once', async () => {
+    const limits = { 'x-ratelimit-limit': '1000', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': `${NOW_MS / 1_000 + 3_600}` };
+    const keys = ['psk_old', 'psk_new'];
+    const { client, log } = scriptedClient([() => failure(401, limits)], { plan: 'free', apiKey: () => keys.shift() ?? 'psk_new' });
+    const ended = await rejectionOf(client.listInventory());
+    expect(ended).toMatchObject({ status: 401, message: expect.stringContaining("not tried again: this key's quota is used up until") });
+    expect(log).toEqual(['request 1 GET /inventory', 'response 401', 'settled rejected 0']);
+  });
+
   test('rejects with the last failure when the call may wait no longer in the outage', async () => {
     const failure = down();
     const { attempt, atMs } = attempts(failure);
