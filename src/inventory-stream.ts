@@ -81,7 +81,7 @@ export class InventoryStream<Ids extends Int64 = 'number'> implements AsyncItera
 
 /**
  * The reads of an iterator, which run one after the other even if its caller does not await them. Nothing else waits for a read, or V8 would
- * not find the caller in the stack of an error, and an iterator makes its first one itself: in that stack, each frame of ours takes the
+ * not find the caller in the stack of an error, and an iterator begins its first one itself: in that stack, each frame of ours takes the
  * place of one of the caller's.
  */
 class Reads {
@@ -90,14 +90,29 @@ class Reads {
   // How many have not ended; one that ends at once does so before it is added.
   #count = 0;
 
+  /** Begins a read once those under way have ended; undefined if there are none. */
+  queue<T>(read: () => Promise<T>): Promise<T> | undefined {
+    return this.latest && this.add(this.#readAfter(this.latest, read));
+  }
+
+  /** Adds a read that has begun. It has to call `end` at its end. */
   add<T>(read: Promise<T>): Promise<T> {
     if (++this.#count > 0) this.latest = read;
     return read;
   }
 
-  /** To be called at the end of each. */
   end(): void {
     if (--this.#count === 0) this.latest = undefined;
+  }
+
+  /** Counts the read twice, since its promise settles some microtasks after it has ended: one that begins meanwhile must not overtake it. */
+  async #readAfter<T>(latest: Promise<unknown>, read: () => Promise<T>): Promise<T> {
+    this.#count++;
+    try {
+      return await latest.then(read, read);
+    } finally {
+      this.end();
+    }
   }
 }
 
@@ -123,8 +138,7 @@ class Batches<Ids extends Int64> implements AsyncIterableIterator<InventoryItem<
   }
 
   next(): Promise<IteratorResult<InventoryItem<Ids>[], undefined>> {
-    const read = () => this.#read();
-    return this.#reads.add(this.#reads.latest?.then(read, read) ?? this.#read());
+    return this.#reads.queue(() => this.#read()) ?? this.#reads.add(this.#read());
   }
 
   async return(): Promise<IteratorReturnResult<undefined>> {
@@ -174,8 +188,7 @@ class Items<Ids extends Int64> implements AsyncIterableIterator<InventoryItem<Id
   next(): Promise<IteratorResult<InventoryItem<Ids>, undefined>> {
     const item = this.#reads.latest ? undefined : this.#take();
     if (item) return Promise.resolve(item);
-    const read = () => this.#read();
-    return this.#reads.add(this.#reads.latest?.then(read, read) ?? this.#read());
+    return this.#reads.queue(() => this.#read()) ?? this.#reads.add(this.#read());
   }
 
   #take(): IteratorYieldResult<InventoryItem<Ids>> | undefined {
@@ -191,9 +204,9 @@ class Items<Ids extends Int64> implements AsyncIterableIterator<InventoryItem<Id
       for (;;) {
         const item = this.#take();
         if (item) return item;
-        const { done, value } = await this.#batches.next();
-        if (done) return { done, value };
-        this.#batch = value;
+        const next = await this.#batches.next();
+        if (next.done) return next;
+        this.#batch = next.value;
         this.#index = 0;
       }
     } finally {
