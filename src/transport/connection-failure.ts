@@ -41,10 +41,9 @@ export function connectionFailure(thrown: unknown, call: Call, asked: Asked): Pe
   // Our own fetch (`undiciFetch`) knows whether the request was sent, even if its dispatcher sent it again, and names the setting.
   const isUnsent = chain.map((error) => fieldOf(error, 'isUnsent')).find((known) => typeof known === 'boolean');
   const forbidden = asked.isAnswered ? undefined : findForbidden(why, chain, asked);
-  if (!asked.isAnswered && (isUnsent ?? (forbidden !== undefined || (code !== undefined && isBeforeRequest(code, chain)))))
-    call.refused('connection');
+  if (!asked.isAnswered && (isUnsent ?? (forbidden || (code !== undefined && isBeforeRequest(code, chain))))) call.refused('connection');
   const details = { ...call.details(), code, cause: safeCause(thrown, asked.redactor) };
-  if (forbidden !== undefined) return new ConfigurationError(`Cannot ${call.purpose}: ${forbidden}`, { ...details, option: 'baseUrl' });
+  if (forbidden) return new ConfigurationError(`Cannot ${call.purpose}: ${forbidden}`, { ...details, option: 'baseUrl' });
   const setting = chain.map((error) => textOf(error, 'setting')).find((found) => found !== undefined);
   // A page learns no more, also if it may not read the answer (CORS).
   const hint = code === undefined && isBrowser() && "the browser's console says why";
@@ -55,9 +54,9 @@ export function connectionFailure(thrown: unknown, call: Call, asked: Asked): Pe
 /** Why the runtime refuses every connection to this address, so that no other attempt can succeed; undefined if it does not. */
 function findForbidden(why: string, chain: readonly unknown[], asked: Asked): string | undefined {
   // Node's message for a port that the fetch standard blocks (section Port blocking). Browsers give no reason.
-  if (why === 'bad port') return `fetch refuses the port of ${hostOf(asked)}; use another port`;
+  if (why === 'bad port') return `fetch refuses the port of ${hostOf(asked)}; use another`;
   if (chain.some((error) => NOT_PERMITTED.test(textOf(error, 'message') ?? '')))
-    return `this process is not permitted to connect to ${hostOf(asked)}: start it with --allow-net`;
+    return `this process may not connect to ${hostOf(asked)} without --allow-net`;
   return undefined;
 }
 

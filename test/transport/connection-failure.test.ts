@@ -55,7 +55,7 @@ describe('connectionFailure', () => {
     const failure = connectionFailure(thrown, call, { baseUrl: 'http://127.0.0.1:6666/v1', redactor: new Redactor() });
     expect(failure).toBeInstanceOf(ConfigurationError);
     expect(failure).toMatchObject({
-      message: 'Cannot update pet 42: fetch refuses the port of 127.0.0.1:6666; use another port',
+      message: 'Cannot update pet 42: fetch refuses the port of 127.0.0.1:6666; use another',
       option: 'baseUrl',
       outcome: 'not-sent',
       cause: { message: 'fetch failed', cause: { message: 'bad port' } },
@@ -70,7 +70,7 @@ describe('connectionFailure', () => {
     const failure = failureOf(thrown);
     expect(failure).toBeInstanceOf(ConfigurationError);
     expect(failure).toMatchObject({
-      message: 'Cannot update pet 42: this process is not permitted to connect to pets.test:8443: start it with --allow-net',
+      message: 'Cannot update pet 42: this process may not connect to pets.test:8443 without --allow-net',
       option: 'baseUrl',
       outcome: 'not-sent',
       cause: { message: thrown.message },
