@@ -39,7 +39,7 @@ const LAST_ANSWERS_MS = 60_000;
 const PARSE_ERROR = badLine(-32700, 'Parse error');
 const INVALID_REQUEST = badLine(
   -32600,
-  'Invalid Request: a line must be one message, not a batch, and the id of a request a string or an integer',
+  'Invalid Request: a line must be one message of JSON-RPC 2.0, not a batch, and the id of a request a string or an integer',
 );
 
 /**
@@ -73,6 +73,17 @@ function badLine(code: number, message: string): string {
   return `${JSON.stringify({ jsonrpc: '2.0', id: null, error: { code, message } })}\n`;
 }
 
+/**
+ * Whether what is wrong with a message is that of a response: a request has neither a result nor an error. No response is answered, not even
+ * a bad one, since a host that does the same would answer that answer, and so on for ever.
+ */
+function isResponse(issues: readonly core.$ZodIssue[]): boolean {
+  return issues.some((issue) => {
+    if (issue.code === 'invalid_union') return issue.errors.some(isResponse);
+    return issue.code === 'unrecognized_keys' && (issue.keys.includes('result') || issue.keys.includes('error'));
+  });
+}
+
 function exitCodeAt({ reason }: AbortSignal): ExitCode {
   return reason instanceof Interruption ? reason.exitCode : EXIT.done;
 }
@@ -93,7 +104,7 @@ async function serve(server: McpServer, { terminal, signal, end }: Serving): Pro
   // The SDK reports a bad line and does not answer it; the messages that it sends cannot have `id: null`.
   transport.onerror = (error) => {
     if (error instanceof SyntaxError) output.write(PARSE_ERROR);
-    if (error instanceof core.$ZodError) output.write(INVALID_REQUEST);
+    if (error instanceof core.$ZodError && !isResponse(error.issues)) output.write(INVALID_REQUEST);
   };
   const { promise: ended, resolve, reject } = Promise.withResolvers<boolean>();
   output.on('error', (error) => {

@@ -31,12 +31,15 @@ function onlyArguments<Shape extends Record<string, z.ZodMiniType>>(shape: Shape
   });
 }
 
+const DIGITS = /^-?\d{1,19}$/;
+
 const PetIdArgument = z
   .union([
     z.int(),
     z.string().check(
-      z.regex(/^-?\d{1,19}$/, { abort: true }),
-      z.refine((digits) => isInt64(BigInt(digits)), 'Beyond int64'),
+      // Without `abort`, with which the union would not say what is wrong.
+      z.regex(DIGITS),
+      z.refine((text) => !DIGITS.test(text) || isInt64(BigInt(text)), 'Beyond int64'),
     ),
   ])
   .check(z.describe('The id of a pet; beyond 2^53 - 1 a string of digits'));
