@@ -59,8 +59,8 @@ function isPlainBody(body: unknown): body is string | Uint8Array | null {
   return body === null || typeof body === 'string' || body instanceof Uint8Array;
 }
 
-/** Whether it is an object of texts by names in lower case, of which each can be there only once. */
+/** Whether it is an object of texts without white space around them, which fetch cuts off, by names in lower case, which cannot repeat. */
 function isPlainHeaders(headers: object | null): headers is Record<string, string> {
   const isPlain = headers !== null && Object.getPrototypeOf(headers) === Object.prototype;
-  return isPlain && Object.entries(headers).every(([name, value]) => typeof value === 'string' && name === name.toLowerCase());
+  return isPlain && Object.entries(headers).every(([name, value]) => value === String(value).trim() && name === name.toLowerCase());
 }

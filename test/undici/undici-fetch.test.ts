@@ -507,6 +507,7 @@ describe('undiciFetch', () => {
   test.each([
     ['a method in lower case', { method: 'post', headers: { 'accept-encoding': 'identity' } }],
     ['names of headers in upper case', { headers: { 'Accept-Encoding': 'identity' } }],
+    ['a header with a line break at its end', { headers: { 'accept-encoding': 'identity\n' } }],
     ['a header by two names', { headers: { 'Accept-Encoding': 'identity', 'accept-encoding': 'gzip' } }],
   ])('sends %s as fetch does', async (_, init) => {
     await using service = await startHttp(({ method, headersDistinct }, response) => {
