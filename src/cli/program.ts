@@ -54,7 +54,7 @@ function usageText(text: string): string {
   return text
     .replace(/^error: /, 'petstore: ')
     .replace(/(?<=too many arguments .*)\. Expected (\d+) arguments? but got (\d+): .*\.\n/s, ': it takes $1, but got $2\n')
-    .replace(/(?<=unknown command ')(?=[^']*[\d_]|[^']{21})[^']+/, '…')
+    .replace(/(?<=unknown command ')(?=.*[\d'_].*'|.{21,}').+(?=')/s, '…')
     .replace(/(?<=unknown option ')(--[^=]*=|-[^-]).+'/isu, "$1…'")
     .replace(/'--[\w-]*(?:key|token)(?:=…?)?'/i, '$&: no option takes the key: set PETSTORE_API_KEY')
     .replace(/\n(?=.)/g, ' ');

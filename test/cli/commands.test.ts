@@ -301,7 +301,8 @@ describe('petstore set', () => {
     [['list', 'psk_secret'], 2, "petstore: too many arguments for 'list': it takes 0, but got 1\n"],
     [['set', '1', '5', 'secret', 'x'], 2, "petstore: too many arguments for 'set': it takes 2, but got 4\n"],
     [['sk-secret1'], 2, "petstore: unknown command '…'\n"],
-    [['secret-secret-secret-1'], 2, "petstore: unknown command '…'\n"],
+    [["it's-secret"], 2, "petstore: unknown command '…'\n"],
+    [['secret-secret-secret-s'], 2, "petstore: unknown command '…'\n"],
     [['lits'], 2, "petstore: unknown command 'lits' (Did you mean list?)\n"],
   ])('%j ends with %i and one line', async (words, code, line) => {
     const result = await run(words);
