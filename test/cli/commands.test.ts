@@ -445,6 +445,8 @@ describe('a failure', () => {
     ['sync -', '--rejects'],
     ['mcp --allow-updates', '--journals'],
     ['sandbox', '--db'],
+    ['doctor', '--environment'],
+    ['sandbox --cors http://localhost:5173', '--cors'],
   ])('of petstore %s %s "" asks for the variable that is not set', async (words, option) => {
     const err = `petstore: Cannot use ${option} with an empty value: is the variable that it comes from set?\n`;
     expect(await run([...words.split(' '), option, ''])).toEqual({ code: 2, out: '', err });
