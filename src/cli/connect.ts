@@ -160,9 +160,8 @@ async function useProxies(proxies: ProxyAddresses, address: string): Promise<boo
 /** Node wants an address with its protocol. @throws UsageError */
 function hrefOf({ name, value }: { name: string; value: string }): string {
   const url = parseProxy(value);
-  if (url) return url.href;
-  const shown = showBadProxy(value);
-  throw new UsageError(`Cannot use ${shown ? `"${shown}"` : 'this value'} as ${name}: it must be ${PROXY_RULE}`);
+  if (!url) throw new UsageError(`Cannot use "${showBadProxy(value)}" as ${name}: it must be ${PROXY_RULE}`);
+  return url.href;
 }
 
 function environmentOf({ sandbox, environment }: CommonOptions, { env }: Terminal): string {

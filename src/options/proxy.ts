@@ -45,7 +45,7 @@ export function proxyFor(address: string | URL, read: ReadVariable = readVariabl
   if (!proxy) return undefined;
   const { name, value } = proxy;
   const named = parseProxy(value);
-  return { variable: name, url: value, shown: named ? showOrigin(named) : (showBadProxy(value) ?? '***') };
+  return { variable: name, url: value, shown: named ? showOrigin(named) : showBadProxy(value) };
 }
 
 /** The proxy of an address; undefined if it is reached directly. */
@@ -55,20 +55,26 @@ export function proxyOf<Proxy>(url: URL, { http, https, none }: Proxies<Proxy>):
 }
 
 /** What a variable or an option that names a proxy must be, for messages. */
-export const PROXY_RULE = 'the address of an http or https proxy, such as http://proxy.example:3128, with a % in the password as %25';
+export const PROXY_RULE =
+  'the address of an http or https proxy, such as http://proxy.example:3128, with / in the password as %2F, and % as %25';
+
+const SCHEME = /^\w[\w+.-]*:\/\//;
 
 /** The address that a variable names, which may be host and port alone; undefined if it is no address of a proxy. */
 export function parseProxy(value: string): URL | undefined {
-  const url = URL.parse(/^\w[\w+.-]*:\/\//.test(value) ? value : `http://${value}`);
-  return url && /^https?:$/.test(url.protocol) && url.hostname !== '' && isDecodable(url) ? url : undefined;
+  const url = URL.parse(SCHEME.test(value) ? value : `http://${value}`);
+  return url && !isMisread(value) && /^https?:$/.test(url.protocol) && isDecodable(url) ? url : undefined;
 }
 
-/** Scheme, host and port of a value that names no proxy, for messages; undefined if they may be a part of its credentials. */
-export function showBadProxy(value: string): string | undefined {
+/** Scheme, host and port of a value that names no proxy, for messages; `***` if they may be a part of its credentials. */
+export function showBadProxy(value: string): string {
   const url = URL.parse(value);
-  if (!url?.host) return undefined;
-  const hasUser = url.username !== '' || url.password !== '';
-  return hasUser === value.includes('@') ? `${url.protocol}//${hasUser ? '***@' : ''}${url.host}` : undefined;
+  return url?.host && !isMisread(value) ? `${url.protocol}//${url.username + url.password && '***@'}${url.host}` : '***';
+}
+
+/** Whether an @ comes after the host: a slash or the like in the password is not escaped, so that the user was read as the host. */
+function isMisread(value: string): boolean {
+  return /[/\\?#].*@/s.test(value.replace(SCHEME, ''));
 }
 
 /** The value of Proxy-Authorization for the user, and perhaps the password, in a proxy's address; undefined if it has no user. */

@@ -108,7 +108,6 @@ function checkProxy(setting: string, value: unknown): URL {
   const text = String(value);
   // Only a variable may contain host and port alone.
   const url = setting === 'proxy' && !text.includes('://') ? undefined : parseProxy(text);
-  if (url) return url;
-  const shown = showBadProxy(text);
-  throw badOption(setting, PROXY_RULE, shown === undefined ? undefined : { shown });
+  if (!url) throw badOption(setting, PROXY_RULE, { shown: showBadProxy(text) });
+  return url;
 }

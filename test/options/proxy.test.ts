@@ -81,21 +81,23 @@ test.each([
   expect(fetchUsesProxies()).toBe(expected);
 });
 
-test('proxyFor shows nothing of a value that may be user and password alone', () => {
-  expect(proxyFor(SHOP, (name) => (name === 'HTTPS_PROXY' ? 'user:secret' : undefined))).toMatchObject({
-    url: 'user:secret',
-    shown: '***',
-  });
+test.each([
+  ['may be user and password alone', 'user:secret'],
+  ['has a password with a slash, before which the user and a number look like host and port', 'http://user:8080/secret@proxy.test'],
+  ['has such a password and no scheme', 'user:8080#secret@proxy.test'],
+])('proxyFor shows nothing of a value that %s', (_what, url) => {
+  expect(proxyFor(SHOP, (name) => (name === 'HTTPS_PROXY' ? url : undefined))).toMatchObject({ url, shown: '***' });
 });
 
 test.each([
   ['socks5://127.0.0.1:1080', 'socks5://127.0.0.1:1080'],
   ['socks5://user:secret@proxy.test:1080', 'socks5://***@proxy.test:1080'],
   ['http://user:secret%@proxy.test/?secret', 'http://***@proxy.test'],
-  ['http://user:secret', undefined],
-  ['user:secret', undefined],
-  ['socks5://secret#1@proxy.test', undefined],
-  [':8080', undefined],
+  ['http://user:secret', '***'],
+  ['user:secret', '***'],
+  ['socks5://secret#1@proxy.test', '***'],
+  ['socks5://user@mail.test:80/secret@proxy.test', '***'],
+  [':8080', '***'],
 ])('showBadProxy shows %s as %s, without its credentials', (value, shown) => {
   expect(showBadProxy(value)).toBe(shown);
 });

@@ -456,7 +456,9 @@ describe('undiciFetch refuses', () => {
   });
 
   test('a password with a bare %', () => {
-    expect(refusal({ proxy: 'http://user:100%sure@proxy.test' })).toThrow(/^(?!.*sure).*`proxy`.* with a % in the password as %25$/);
+    expect(refusal({ proxy: 'http://user:100%sure@proxy.test' })).toThrow(
+      /^(?!.*sure).*`proxy`.* with \/ in the password as %2F, and % as %25$/,
+    );
     vi.stubEnv('HTTPS_PROXY', 'user:100%sure@proxy.test:3128');
     expect(refusal({})).toThrow('`HTTPS_PROXY`');
   });
