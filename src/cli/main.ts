@@ -1,5 +1,5 @@
 import nodeModule from 'node:module';
-import { homedir } from 'node:os';
+import { userInfo } from 'node:os';
 import { setTimeout } from 'node:timers';
 import type { Terminal } from './terminal.ts';
 
@@ -31,7 +31,8 @@ const terminal: Terminal = {
   stdout: process.stdout,
   stderr: process.stderr,
   env: process.env,
-  home: process.env.HOME ?? homeOfUser(),
+  // An empty variable counts as unset.
+  home: process.env.HOME || homeOfUser(),
   onInterrupt: (listener) => {
     let sameUntilMs = 0;
     const onSignal = (signal: (typeof SIGNALS)[number]): void => {
@@ -53,7 +54,7 @@ const terminal: Terminal = {
 /** The home folder in the system's list of users, such as /etc/passwd; undefined if it lacks the user, or Deno does not permit to read it. */
 function homeOfUser(): string | undefined {
   try {
-    return homedir();
+    return userInfo().homedir;
   } catch {
     return undefined;
   }

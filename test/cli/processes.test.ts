@@ -200,11 +200,14 @@ test.skipIf(process.platform !== 'linux')('petstore runs without a state if no f
   expect({ code, err }).toEqual({ code: 0, err: expect.stringContaining('this run does not share the quota with others: ENOENT') });
 });
 
-test('petstore knows the home folder without HOME, as a supervisor may start it', async () => {
+test.each([
+  ['without HOME', {}],
+  ['with an empty HOME', { HOME: '' }],
+])('petstore knows the home folder %s, as a supervisor may start it', async (_how, without) => {
   const { HOME, ...env } = environment();
   // Fails before it opens anything in that folder.
   const words = ['mcp', '--allow-updates', '--no-state', '--base-url', 'nowhere'];
-  const child = spawn(process.execPath, [cli.file, ...words], { env: { ...env, LOCALAPPDATA: HOME }, timeout: 10_000 });
+  const child = spawn(process.execPath, [cli.file, ...words], { env: { ...env, ...without, LOCALAPPDATA: HOME }, timeout: 10_000 });
   let err = '';
   child.stderr.on('data', (chunk) => {
     err += chunk;
