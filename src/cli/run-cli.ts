@@ -38,7 +38,7 @@ export async function runCli(words: readonly string[], terminal: Terminal): Prom
   }
 }
 
-/** Refuses an empty value, as a script gives whose variable is not set. @throws UsageError */
+/** Refuses an empty value: a script gives one if its variable is not set. @throws UsageError */
 function refuseEmpty(command: Command): void {
   const empty = command.options.find((option) => [command.getOptionValue(option.attributeName())].flat().includes(''));
   if (empty) throw new UsageError(`Cannot use ${empty.long} with an empty value: is the variable that it comes from set?`);
