@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
-import { core } from 'zod/mini';
+import { $ZodError, type $ZodIssue } from 'zod/v4/core';
 import { type CommonOptions, connect } from '../connect.ts';
 import { refuseGiven } from '../contradictions.ts';
 import { EXIT, type ExitCode, Interruption } from '../exit-code.ts';
@@ -77,7 +77,7 @@ function badLine(code: number, message: string): string {
  * Whether what is wrong with a message is that of a response: a request has neither a result nor an error. No response is answered, not even
  * a bad one, since a host that does the same would answer that answer, and so on for ever.
  */
-function isResponse(issues: readonly core.$ZodIssue[]): boolean {
+function isResponse(issues: readonly $ZodIssue[]): boolean {
   return issues.some((issue) => {
     if (issue.code === 'invalid_union') return issue.errors.some(isResponse);
     return issue.code === 'unrecognized_keys' && (issue.keys.includes('result') || issue.keys.includes('error'));
@@ -104,7 +104,7 @@ async function serve(server: McpServer, { terminal, signal, end }: Serving): Pro
   // The SDK reports a bad line and does not answer it; the messages that it sends cannot have `id: null`.
   transport.onerror = (error) => {
     if (error instanceof SyntaxError) output.write(PARSE_ERROR);
-    if (error instanceof core.$ZodError && !isResponse(error.issues)) output.write(INVALID_REQUEST);
+    if (error instanceof $ZodError && !isResponse(error.issues)) output.write(INVALID_REQUEST);
   };
   const { promise: ended, resolve, reject } = Promise.withResolvers<boolean>();
   output.on('error', (error) => {
