@@ -84,7 +84,7 @@ describe('InventoryStream', () => {
     expect(orders).toEqual(Array(100).fill([1, 2, 3]));
   });
 
-  test('gives ten thousand reads that are not awaited their items one by one, in far less than a minute', async () => {
+  test('gives ten thousand reads that are not awaited their items one by one', async () => {
     const items = Array.from({ length: 10_000 }, (_, index) => `${index === 0 ? '[' : ','}${JSON.stringify(pet(index))}`);
     const { client } = scriptedClient([() => new Response(chunked([...items, ']']))]);
     const reader = client.streamInventory()[Symbol.asyncIterator]();

@@ -49,7 +49,10 @@ export function createProgram(terminal: Terminal, { exit, writeOut }: ProgramOut
   return program;
 }
 
-/** A mistake in one line. Words that may be a key which no variable has are hidden, such as the value of an unknown option. */
+/**
+ * A mistake in one line. Words that may be a key which no variable has are hidden: surplus arguments, the value of an unknown option, and an
+ * unknown command, unless it is like a misspelt one: at most twenty characters without digits, underscores and apostrophes.
+ */
 function usageText(text: string): string {
   return text
     .replace(/^error: /, 'petstore: ')

@@ -202,6 +202,6 @@ function listen(server: Server, { port, hostname }: { port: number; hostname: st
 
 function cannotListen(error: Error, place: string): SandboxError {
   const code = 'code' in error ? error.code : undefined;
-  const why = code === 'EADDRINUSE' ? 'the port is in use; use another, or 0 for a free one' : error.message;
+  const why = code === 'EADDRINUSE' ? 'the port is in use; use another port, or 0 for a free one' : error.message;
   return new SandboxError(`Cannot serve the sandbox at ${place}: ${why}`, { cause: error });
 }

@@ -71,7 +71,7 @@ export function throwIfRefused(watch: Backoff['watch'], backoffMs: number): void
   if (refusal) throw refusal;
 }
 
-/** How long the next attempt has to wait because of Retry-After or a closed gate. */
+/** How long the next attempt has to wait because of Retry-After or a closed gate; 0 if neither is known. */
 function askedToWaitMs({ retryAfterMs = 0, retryAt }: PetStoreError): number {
   return Math.max(retryAfterMs, (retryAt?.getTime() ?? 0) - Date.now());
 }

@@ -59,7 +59,7 @@ function isPlainBody(body: unknown): body is string | Uint8Array | null {
   return body === null || typeof body === 'string' || body instanceof Uint8Array;
 }
 
-/** Whether it is an object of texts without white space around them, which fetch cuts off, by names in lower case, which cannot repeat. */
+/** Whether each name is in lower case, so that none can repeat, and each value a text without the white space around it that fetch cuts off. */
 function isPlainHeaders(headers: object | null): headers is Record<string, string> {
   const isPlain = headers !== null && Object.getPrototypeOf(headers) === Object.prototype;
   return isPlain && Object.entries(headers).every(([name, value]) => value === String(value).trim() && name === name.toLowerCase());

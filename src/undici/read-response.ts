@@ -76,7 +76,10 @@ export class UndiciAnswer implements DirectAnswer {
   }
 }
 
-/** Adds fields that the constructor of Response does not accept: any status, any text of it, and the address, which has no fragment. */
+/**
+ * Sets what the constructor of Response refuses (a status outside 200 to 599, a status text beyond Latin-1) or does not take (the address),
+ * also for its clones, which would lose them.
+ */
 function withFields(response: Response, fields: Pick<Response, 'status' | 'statusText' | 'url'>): Response {
   const clone = () => withFields(Response.prototype.clone.call(response), fields);
   for (const [name, value] of Object.entries({ ...fields, clone })) Object.defineProperty(response, name, { value });

@@ -99,7 +99,7 @@ describe('serveSandbox', () => {
     const { url } = await started();
     const port = Number(new URL(url).port);
     await expect(serveSandbox({ port })).rejects.toThrow(
-      new SandboxError(`Cannot serve the sandbox at 127.0.0.1:${port}: the port is in use; use another, or 0 for a free one`),
+      new SandboxError(`Cannot serve the sandbox at 127.0.0.1:${port}: the port is in use; use another port, or 0 for a free one`),
     );
   });
 

@@ -74,8 +74,8 @@ function badLine(code: number, message: string): string {
 }
 
 /**
- * Whether what is wrong with a message is that of a response: a request has neither a result nor an error. No response is answered, not even
- * a bad one, since a host that does the same would answer that answer, and so on for ever.
+ * Whether a bad message is a response: only a response has a result or an error. None is answered, not even a bad one, since a host that does
+ * the same would answer that answer, and so on for ever.
  */
 function isResponse(issues: readonly $ZodIssue[]): boolean {
   return issues.some((issue) => {

@@ -68,7 +68,7 @@ async function openSocket(url: URL): Promise<Opened> {
 }
 
 /** The codes of an answer that is no HTTP, or no TLS. */
-const ANOTHER_PROTOCOL = /^(?:HPE_\w+|EPROTO|ERR_SSL_WRONG_VERSION_NUMBER)$/;
+const ANOTHER_PROTOCOL = new RegExp(`^(?:HPE_\\w+|EPROTO|${NO_TLS})$`);
 
 /** Asks a proxy for a tunnel to the service (RFC 9110 section 9.3.6). */
 async function openTunnel(address: URL, { address: proxy, shown, variable }: NamedProxy & { address: URL }): Promise<Opened> {
@@ -104,15 +104,15 @@ function noProxy(proxy: NamedProxy | undefined): Finding {
   return { check: 'connection', outcome: 'problem', message, advice: `it must be ${PROXY_RULE}`, see: GUIDES.proxy };
 }
 
-/** How a server that does not know CONNECT answers it. */
-const NO_PROXY = /^(?:40[045]|501)$/;
+/** The answers of a server that does not know CONNECT. */
+const WITHOUT_CONNECT: readonly number[] = [400, 404, 405, 501];
 
 function refusedByProxy(status: number, { shown, variable, target }: { shown: string; variable: string; target: string }): Finding {
   const advice =
     {
       407: `check the user and the password: ${variable}=http://user:password@…`,
       403: `let its administrators allow ${target}, or name the host in NO_PROXY`,
-    }[status] ?? (NO_PROXY.test(String(status)) ? `check ${variable}: what listens there may be no proxy` : 'try again later');
+    }[status] ?? (WITHOUT_CONNECT.includes(status) ? `check ${variable}: what listens there may be no proxy` : 'try again later');
   const message = `the proxy ${shown} refused to connect to ${target}: ${status}`;
   return { check: 'connection', outcome: 'problem', message, advice, see: GUIDES.proxy, facts: { proxyStatus: status } };
 }

@@ -175,7 +175,7 @@ export class Caution {
   }
 }
 
-/** The fewer requests may be sent in a window, the fewer in flight send them just as fast. */
+/** Few requests in flight send what may be sent just as fast if that is little. */
 function mostWhileDayUnknown(sendable: number): number {
   if (sendable > MOST_HELD_BACK) return Number.POSITIVE_INFINITY;
   return Math.min(FEWEST_IN_FLIGHT, Math.max(LEAST_IN_FLIGHT, Math.ceil(sendable / PARTS_WHILE_DAY_UNKNOWN)));
