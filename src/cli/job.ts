@@ -13,7 +13,7 @@ import { checkLock, type JobLock, takeLock } from './job-lock.ts';
 import { maxChangesOf, untilOption, wholeNumber } from './option-values.ts';
 import { writePlan } from './plan-text.ts';
 import { ReportFile, type ReportParts } from './report-file.ts';
-import { explainEnd, reportJson, reportText } from './report-text.ts';
+import { countsText, explainEnd, reportJson, reportText } from './report-text.ts';
 import { RunRecord } from './run-record.ts';
 import { progressBar, progressText, StatusLine } from './status-line.ts';
 import { tell } from './tell.ts';
@@ -183,7 +183,8 @@ async function realRun(run: Run, { beginUpdates, endUpdates }: Updates): Promise
   }
   const rejected = job.input?.rejected ?? 0;
   const text = options.json ? reportJson(report, { rejected, lists: options.lists }) : reportText(report, rejected);
-  const failure = await writeResult(terminal.stdout, text, { signal }).then(() => undefined, failed);
+  const outcome = `the result: ${countsText(report, rejected)}`;
+  const failure = await writeResult(terminal.stdout, text, { signal, outcome }).then(() => undefined, failed);
   return { report, ending: tellEnd(run, report), exitCode: exitCode(run, report), ...failure };
 }
 

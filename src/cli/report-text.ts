@@ -24,7 +24,7 @@ export function failedJson({ failed }: SyncReport): { petId: number | bigint; qu
   return failed.map(({ petId, quantity, error }) => ({ petId, quantity, error: recordError(error) }));
 }
 
-export function reportText({ updated, unchanged, missing, failed, pending }: SyncReport, rejected = 0): string {
+export function countsText({ updated, unchanged, missing, failed, pending }: SyncReport, rejected = 0): string {
   const counts = [
     `${updated} updated`,
     `${unchanged} unchanged`,
@@ -33,8 +33,13 @@ export function reportText({ updated, unchanged, missing, failed, pending }: Syn
     `${pending.length} pending`,
     ...(rejected > 0 ? [`${counted(rejected, 'bad row')} skipped`] : []),
   ];
+  return counts.join(', ');
+}
+
+export function reportText(report: SyncReport, rejected = 0): string {
+  const { missing, failed } = report;
   return [
-    counts.join(', '),
+    countsText(report, rejected),
     ...(missing.length > 0 ? [`missing: ${missing.slice(0, NAMED).join(', ')}${more(missing)}`] : []),
     ...failed.slice(0, NAMED).map(describeFailed),
     ...(failed.length > NAMED ? [`failed:${more(failed)}`] : []),

@@ -1,4 +1,4 @@
-import { textOf } from '../thrown.ts';
+import { messageOf, textOf } from '../thrown.ts';
 
 /** A stream to which a command writes. */
 export type TextStream = NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
@@ -60,16 +60,22 @@ export async function writeText(stream: TextStream, text: string, { signal }: En
   }
 }
 
+interface Result extends Ending {
+  /** What the command has changed, which nobody can read in a text that is not written. */
+  outcome?: string | undefined;
+}
+
 /**
  * Writes the result of a job. A closed pipe is no error here, since the job is done; nor is a reader who takes nothing after an abort.
  *
- * @throws an Error for a full disk and the like
+ * @throws an Error for a full disk and the like, which says the outcome
  */
-export async function writeResult(stream: TextStream, text: string, { signal }: Ending = {}): Promise<void> {
+export async function writeResult(stream: TextStream, text: string, { signal, outcome }: Result = {}): Promise<void> {
   try {
     await writeResults(stream, [text], { signal });
   } catch (error) {
-    if (!signal?.aborted || error !== signal.reason) throw error;
+    if (signal?.aborted && error === signal.reason) return;
+    throw outcome === undefined ? error : new Error(`${messageOf(error)}; ${outcome}`, { cause: error });
   }
 }
 

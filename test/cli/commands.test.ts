@@ -242,6 +242,29 @@ describe('petstore set', () => {
     });
   });
 
+  test('says that the quantity was set if its answer cannot be written', async () => {
+    served.sandbox.inventory.set(1, { quantity: 8 });
+    const set = (stdoutError: string) => run(['set', '1', '5'], new FakeTerminal({ stdoutError }));
+    const err = 'petstore: Cannot write to stdout: ENOSPC: write; pet 1 was set to 5 (--verbose shows more)\n';
+    expect(await set('ENOSPC')).toEqual({ code: 1, out: '', err });
+    expect(served.sandbox.inventory.get(1)?.quantity).toBe(5);
+    expect(await set('EPIPE')).toEqual({ code: 0, out: '', err: '' });
+  });
+
+  test('that is not confirmed does not say that the quantity was set, although its answer cannot be written', async () => {
+    const body = '{"petId":1,"quantity":6,"status":"available"}';
+    served.sandbox.faults.add({ times: 1, status: 200, body, headers: { 'content-type': 'application/json' } });
+    const { code, err } = await run(['set', '1', '5'], new FakeTerminal({ stdoutError: 'ENOSPC' }));
+    expect({ code, lines: err.split('\n') }).toEqual({
+      code: 1,
+      lines: [
+        'petstore: Cannot confirm the update of pet 1: the service answered with the quantity 6, not 5',
+        'petstore: Cannot write to stdout: ENOSPC: write (--verbose shows more)',
+        '',
+      ],
+    });
+  });
+
   test('that is interrupted says whether the quantity may have been set', async () => {
     served.sandbox.faults.add({ fail: 'stall' });
     const { requests } = served.sandbox.report();
@@ -697,6 +720,8 @@ describe('petstore sandbox', () => {
     expect(before.out).toMatch(/^free {6}minute 0 of 1 left, resets in \d+ s; day 4 of 5 left, resets in .+; asked to wait for \d+ s$/m);
     expect(before.out).toMatch(/\n2 requests, 1 with 429, 0 during a penalty, 0 bans\n$/);
     expect(await run(['sandbox', '--reset', '--port', port])).toEqual({ code: 0, out: '', err: '' });
+    const onFullDisk = await run(['sandbox', '--reset', '--state', '--port', port], new FakeTerminal({ stdoutError: 'ENOSPC' }));
+    expect(onFullDisk.err).toMatch(/^petstore: Cannot write to stdout: ENOSPC: write; the sandbox is reset /);
     const { keys, report } = JSON.parse((await run(['sandbox', '--state', '--json', '--port', port])).out);
     expect([keys[0].minute.remaining, report.requests, own.sandbox.inventory.size]).toEqual([1, 0, 12]);
     await own.close();

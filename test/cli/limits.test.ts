@@ -167,6 +167,13 @@ describe('--quota-store', () => {
     expect({ code, answer: JSON.parse(out) }).toEqual({ code: 0, answer: { forgotten: true, store: expect.stringContaining('quota.db') } });
   });
 
+  test('quota --reset says what it has deleted if it cannot write that to stdout', async () => {
+    const { run } = await usedUp([]);
+    const terminal = new FakeTerminal({ env: { XDG_STATE_HOME: home, HOME: home, LOCALAPPDATA: home }, stdoutError: 'ENOSPC' });
+    const err = expect.stringMatching(/^petstore: Cannot write to stdout: ENOSPC: write; forgotten: the quota of this key in /);
+    expect(await run(['quota', '--reset', '--json'], terminal)).toEqual({ code: 1, out: '', err });
+  });
+
   test('quota --reset finds the quota of a key that is part of the address', async () => {
     const { served, run } = await jobFolder();
     const words = ['--quota-store', `file:${join(home, 'q.db')}`, '--base-url', `http://127.0.0.1:9/${served.keys.business}/v1`];

@@ -501,7 +501,11 @@ describe('--journal', () => {
 describe('a stdout that cannot be written to', () => {
   test.each([
     ['EPIPE', 4, ''],
-    ['ENOSPC', 1, 'petstore: Cannot write to stdout: ENOSPC: write (--verbose shows more)\n'],
+    [
+      'ENOSPC',
+      1,
+      'petstore: Cannot write to stdout: ENOSPC: write; the result: 1 updated, 0 unchanged, 1 missing, 0 failed, 0 pending (--verbose shows more)\n',
+    ],
   ])('because of %s makes a job that is partly done end with %i', async (stdoutError, code, err) => {
     expect(await sync('petId,quantity\n1,9\n99,1\n', [], new FakeTerminal({ stdoutError }))).toEqual({ code, out: '', err });
     expect(served.sandbox.inventory.get(1)?.quantity).toBe(9);

@@ -60,10 +60,9 @@ async function reset({ client, state, options, terminal }: Reset): Promise<ExitC
   const apiKey = typeof source === 'function' ? await source() : source;
   if (!state || apiKey === undefined) throw new UsageError('Cannot use --reset: this run shares nothing with others; give --quota-store');
   await state.forget({ address: client.baseUrl, apiKey });
-  await writeResult(
-    terminal.stdout,
-    options.json ? `${JSON.stringify({ forgotten: true, store: state.name })}\n` : `forgotten: the quota of this key in ${state.name}\n`,
-  );
+  const outcome = `forgotten: the quota of this key in ${state.name}`;
+  const text = options.json ? JSON.stringify({ forgotten: true, store: state.name }) : outcome;
+  await writeResult(terminal.stdout, `${text}\n`, { outcome });
   return EXIT.done;
 }
 

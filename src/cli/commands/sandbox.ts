@@ -42,7 +42,8 @@ async function askServed(options: SandboxCommandOptions, terminal: Terminal): Pr
     await forgetShared({ addresses, apiKeys: state.keys.map(({ key }) => key) }, terminal);
   }
   if (!options.state) return EXIT.done;
-  await writeResult(terminal.stdout, options.json ? `${JSON.stringify(state)}\n` : describeState(state));
+  const text = options.json ? `${JSON.stringify(state)}\n` : describeState(state);
+  await writeResult(terminal.stdout, text, { outcome: options.reset ? 'the sandbox is reset' : undefined });
   return EXIT.done;
 }
 

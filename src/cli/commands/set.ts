@@ -31,13 +31,15 @@ export async function set(wanted: SetArguments, options: SetOptions, terminal: T
   });
   try {
     const item = await client.updateInventory(petId, { quantity }, { signal });
-    await writeResult(terminal.stdout, options.json ? `${jsonText(item)}\n` : `pet ${item.petId}: ${stockText(item)}\n`, { signal });
-    if (item.quantity === quantity) return EXIT.done;
-    tell(
-      terminal,
-      `petstore: Cannot confirm the update of pet ${petId}: the service answered with the quantity ${item.quantity}, not ${quantity}`,
-    );
-    return EXIT.partlyDone;
+    const isDone = item.quantity === quantity;
+    if (!isDone)
+      tell(
+        terminal,
+        `petstore: Cannot confirm the update of pet ${petId}: the service answered with the quantity ${item.quantity}, not ${quantity}`,
+      );
+    const text = options.json ? `${jsonText(item)}\n` : `pet ${item.petId}: ${stockText(item)}\n`;
+    await writeResult(terminal.stdout, text, { signal, outcome: isDone ? `pet ${petId} was set to ${quantity}` : undefined });
+    return isDone ? EXIT.done : EXIT.partlyDone;
   } catch (error) {
     if (!isInDoubt || !(error instanceof Interruption)) throw error;
     throw new Interruption(`${error.message}: pet ${petId} may have been set to ${quantity}`, error.exitCode);
