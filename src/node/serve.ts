@@ -179,7 +179,7 @@ function isForService(path: string): boolean {
 
 /** Refuses other public host names: one that resolves to this server may be an attack that reads the keys (DNS rebinding). */
 function isServed(host: string, { parts, hostname }: { parts: SandboxParts; hostname: string }): boolean {
-  const name = host.replace(/:\d+$/, '').toLowerCase();
+  const name = host.replace(/\.?(?::\d+)?$/, '').toLowerCase();
   if (!name.includes('.') || name === hostname.toLowerCase() || name.endsWith('.localhost')) return true;
   return isIP(name) !== 0 || parts.sandbox.domains.has(name);
 }

@@ -177,9 +177,12 @@ describe('serveSandbox breaks real sockets', () => {
 describe('serveSandbox checks the Host header', () => {
   test.each([
     ['localhost:80', 401],
+    ['localhost.:80', 401],
+    ['pets.localhost.', 401],
     ['sandbox:8080', 401],
     ['shop.example', 401],
     ['evil.example', 421],
+    ['evil.example.', 421],
     ['removed.example', 421],
   ])('a request for %s gets %i', async (host, status) => {
     const { url, sandbox } = await started({ domains: ['shop.example', 'removed.example'] });
