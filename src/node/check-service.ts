@@ -73,7 +73,7 @@ export async function checkClient<Ids extends Int64>(
   const way = isInside ? [] : [checkProxy(proxy, usesProxies), ...(await checkWay(url, usesProxies ? proxy : undefined))];
   signal?.throwIfAborted();
   const asked = await askOnce(client, signal);
-  const findings = [checkAddress(address), checkState(client, asked), ...(asked.kind === 'answered' ? way.map(asPassed) : way)];
+  const findings = [checkAddress(address), checkState(client, asked), ...judgeWay(way, asked)];
   const judged = await judge(asked, client);
   findings.push(...(findings.some(isProblem) ? judged.map(asExplained) : judged));
   return { address, isWell: !findings.some(isProblem), findings };
@@ -103,6 +103,12 @@ function checkProxy(proxy: NamedProxy | undefined, isUsed: boolean): Finding {
   return { check: 'proxy', outcome: 'note', message, advice, see: GUIDES.proxy, facts };
 }
 
+/** Judges the connection by the client's own request. If a setting kept that from being sent, only the steps that succeed are left. */
+function judgeWay(way: readonly Finding[], asked: Asked): readonly Finding[] {
+  if (asked.kind === 'answered') return way.map(asPassed);
+  return asked.kind === 'failed' && asked.error.kind === 'configuration' ? way.filter(({ outcome }) => outcome === 'ok') : way;
+}
+
 /** Makes a problem of the check's own connection a note, if the client's `fetch`, which may take another route, got an answer. */
 function asPassed(finding: Finding): Finding {
   return isProblem(finding) ? asNote(finding, `${finding.message}; but the client's own \`fetch\` got an answer`) : finding;
@@ -124,6 +130,7 @@ function asNote({ check, facts }: Finding, message: string): Finding {
 }
 
 function adviceWithoutAnswer({ kind, code = '' }: PetStoreError, { protocol }: URL): Pick<Finding, 'advice' | 'see'> {
+  if (kind === 'configuration') return {};
   if (kind === 'timeout') return { advice: 'check the port of the address, or try again later', see: GUIDES.timeout };
   if (isProxyCode(code)) return { see: GUIDES.proxy };
   if (protocol === 'http:') return { advice: checkScheme(protocol), see: GUIDES.connection };

@@ -109,6 +109,29 @@ describe('checkService', () => {
     expect(byName(findings).answer).toMatchObject({ outcome: 'note', message: expect.stringContaining('ECONNREFUSED') });
   });
 
+  test.each(['http://localhost', 'https://stock.example.invalid'])(
+    'finds that the process may not connect to %s, and no fault of the network',
+    async (origin) => {
+      const server = createServer();
+      await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
+      const baseUrl = `${origin}:${portOf(server)}/v1`;
+      await new Promise((resolve) => server.close(resolve));
+      const cause = Object.assign(new Error('connect ERR_ACCESS_DENIED Access to this API has been restricted.'), {
+        code: 'ERR_ACCESS_DENIED',
+      });
+      const fetch = () => Promise.reject(new TypeError('fetch failed', { cause }));
+      const { findings } = await checkService(new PetStoreClient({ apiKey: KEY, baseUrl, fetch }));
+      expect(findings.filter(({ outcome }) => outcome !== 'ok')).toEqual([
+        {
+          check: 'answer',
+          outcome: 'problem',
+          message: expect.stringMatching(/^Cannot fetch GET \/inventory: this process may not connect to .* without --allow-net$/),
+          facts: expect.anything(),
+        },
+      ]);
+    },
+  );
+
   test("finds that a company's certificate authority is unknown, and says what is needed", async () => {
     const { problems, requests, found } = await check(await overTls('inside'));
     expect([problems, requests]).toEqual([['tls'], 0]);

@@ -42,8 +42,8 @@ async function checkName(url: URL, proxy: NamedProxy | undefined): Promise<Findi
     // No DNS server answered, or none could: nothing is known of the record.
     if (code === 'EAI_AGAIN')
       return { ...problem, advice: 'check the network of this machine, and its DNS servers', see: GUIDES.connection };
-    const advice = proxy ? `check ${proxy.variable}` : 'check the spelling of the address, and the DNS record of the domain';
-    return { ...problem, advice, see: GUIDES.noRecord };
+    if (proxy) return { ...problem, advice: `check ${proxy.variable}`, see: GUIDES.proxy };
+    return { ...problem, advice: 'check the spelling of the address, and the DNS record of the domain', see: GUIDES.noRecord };
   }
 }
 

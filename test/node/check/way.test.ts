@@ -151,6 +151,13 @@ test('checkWay blames no DNS record while no name can be looked up', async () =>
   ]);
 });
 
+test('checkWay refers for a proxy whose name has no address to the guide for proxies', async () => {
+  lookup.mockRejectedValueOnce(errorWith('ENOTFOUND'));
+  expect(await checkWay(SERVICE, { variable: 'HTTPS_PROXY', url: 'user:12', shown: 'http://user:12' })).toMatchObject([
+    { message: 'user has no address: ENOTFOUND', advice: 'check HTTPS_PROXY', see: 'docs/domains.md#a-proxy-is-in-between' },
+  ]);
+});
+
 test('checkWay finds that Node gave an address too little time on a slow network', async () => {
   lookup.mockResolvedValueOnce([{ address: '192.0.2.1' }, { address: '2001:db8::1' }]);
   const failed = Object.assign(new AggregateError([errorWith('ETIMEDOUT'), errorWith('ENETUNREACH')]), { code: 'ETIMEDOUT' });
