@@ -32,16 +32,18 @@ export function createFetch(parts: FetchParts): typeof globalThis.fetch {
   return async (input, init) => {
     const request = new Request(input, init);
     const signal = init?.signal ?? request.signal;
+    // A form is sent again as the same bytes, since the headers name its boundary.
+    const given = init?.body instanceof FormData ? await request.clone().arrayBuffer() : init?.body;
+    const body = canRepeat(given) ? given : undefined;
     signal.throwIfAborted();
-    const body = init?.body && canRepeat(init.body) ? init.body : undefined;
     return orAbort(travel(parts, { request, body, signal, redirects: 0 }), signal);
   };
 }
 
-const REPEATABLE = [Blob, FormData, URLSearchParams, ArrayBuffer];
+const REPEATABLE = [Blob, URLSearchParams, ArrayBuffer];
 
 /** Whether a body can be sent again as it was given: not a stream, nor the body of a Request, which is one. */
-function canRepeat(body: unknown): boolean {
+function canRepeat(body: unknown): body is NonNullable<RequestInit['body']> {
   return typeof body === 'string' || ArrayBuffer.isView(body) || REPEATABLE.some((kind) => body instanceof kind);
 }
 
@@ -73,8 +75,6 @@ function located(response: Response, { url, redirects }: { url: URL; redirects: 
 function redirected({ request, body, signal, redirects }: Trip, { status, target }: Redirect): Trip {
   const headers = new Headers(request.headers);
   if (target.origin !== new URL(request.url).origin) headers.delete('authorization');
-  // It names the boundary of the form that was sent, and the next one has its own.
-  if (body instanceof FormData) headers.delete('content-type');
   const kept = { headers, signal: request.signal, redirect: request.redirect };
   // Firefox has no `body` of a Request, and takes no stream.
   if (status !== 303 && request.body && body === undefined) throw networkError('ERR_REDIRECT', 'a stream cannot be sent again');

@@ -165,6 +165,27 @@ describe('a redirect', () => {
     expect(await (await asked(sandbox, '/moved', { method: 'POST', body })).json()).toEqual([['name', 'Rex']]);
   });
 
+  test('sends a form as it was sent before, with a Content-Type of the caller', async () => {
+    const sent: (string | null)[][] = [];
+    const sandbox = createSandbox({
+      routes: async (request) => {
+        sent.push([request.headers.get('content-type'), await request.text()]);
+        return sent.length === 1 ? moving(307)(request) : Response.json({});
+      },
+    });
+    const body = new FormData();
+    body.append('name', 'Rex');
+    const headers = { authorization: `Bearer ${sandbox.keys.free}`, 'content-type': 'text/plain' };
+    await asked(sandbox, '/moved', { method: 'POST', body, headers });
+    expect(sent).toEqual([['text/plain', expect.stringContaining('Rex')], sent[0]]);
+  });
+
+  test('sends an empty text again', async () => {
+    expect(await (await asked(createSandbox({ routes: moving(307) }), '/moved', { method: 'POST', body: '' })).text()).toBe(
+      'POST  text/plain;charset=UTF-8',
+    );
+  });
+
   test('of a stream fails, unless the body is dropped', async () => {
     const stream: RequestInit & { duplex: 'half' } = { method: 'POST', body: new Blob(['{}']).stream(), duplex: 'half' };
     await expect(asked(createSandbox({ routes: moving(307) }), '/moved', stream)).rejects.toThrow('fetch failed');
