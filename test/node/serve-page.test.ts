@@ -110,6 +110,16 @@ describe.skipIf(isBrowserless)('the page of a served sandbox', () => {
     expect(sandbox.report()).toMatchObject({ requests: 2 });
   });
 
+  test('the patient demo client waits no negative time where the date of Retry-After has passed', async () => {
+    const headers = { 'retry-after': new Date(0).toUTCString() };
+    const { pageUrl, sandbox } = await started({ faults: [{ status: 429, headers }] });
+    const page = await opened(pageUrl);
+    await page.getByText(sandbox.keys.free).waitFor();
+    await page.getByRole('button', { name: 'Start a patient client' }).click();
+    await expect.poll(() => sandbox.report().requests).toBeGreaterThan(1);
+    expect(await page.locator('#demo-note-patient').textContent()).toBe('The patient client is running');
+  });
+
   test('says that both demo clients run', async () => {
     const { pageUrl, sandbox } = await started();
     const page = await opened(pageUrl);

@@ -20,7 +20,7 @@ async function runDemo(name, run) {
     const answer = await (pet ? ask('/inventory/' + pet.petId, { method: 'PATCH', body }) : ask('/inventory')).catch(() => undefined);
     if (answer?.ok && !pet) pets = (await answer.json()).slice(0, 50);
     const seconds = answer?.status === 429 ? askedSeconds(answer) : 0;
-    if (demos[name] === run) say(name, seconds ? 'was asked to wait ' + seconds + ' s and ' + (name === 'patient' ? 'waits' : 'goes on') : 'is running');
+    if (demos[name] === run) say(name, seconds > 0 ? 'was asked to wait ' + seconds + ' s and ' + (name === 'patient' ? 'waits' : 'goes on') : 'is running');
     await wait(name === 'patient' ? Math.max(300, seconds * 1000) : 60);
   }
 }
