@@ -4,6 +4,7 @@ import type { ReviewedChange, SyncOptions, SyncReport } from '../sync/index.ts';
 import { type ReviewedList, refuseTooMany } from '../sync/sync-options.ts';
 import { type Client, type CommonOptions, connect } from './connect.ts';
 import { refuseGiven, refuseSharing } from './contradictions.ts';
+import { counted } from './duration.ts';
 import { EXIT, type ExitCode, exitCodeOf, exitCodeOfReport, Interruption } from './exit-code.ts';
 import { explainError, oneLine } from './explain-error.ts';
 import { FinishingClient } from './finishing-client.ts';
@@ -177,6 +178,9 @@ async function realRun(run: Run, { beginUpdates, endUpdates }: Updates): Promise
         beginUpdates();
       },
     });
+  } catch (error) {
+    if (record.updated > 0) tell(terminal, `petstore: ${counted(record.updated, 'pet')} updated before the run failed`);
+    throw error;
   } finally {
     status.clear();
     await endUpdates();

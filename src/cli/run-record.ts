@@ -30,6 +30,8 @@ const KEPT_WAITS = 10_000;
 export class RunRecord {
   readonly beganAtMs: number;
   readonly requests = { sent: 0, lists: 0, updates: 0, retries: 0, refused: 0 };
+  /** Updates that the service confirmed. */
+  updated = 0;
   readonly waits: RecordedWait[] = [];
   quotaAtStart: ObservedQuota | undefined;
   quotaAtEnd: ObservedQuota | undefined;
@@ -83,6 +85,7 @@ export class RunRecord {
   }
 
   #settle({ petId, outcome, error }: ClientEvents['settled']): void {
+    if (outcome === 'succeeded' && petId !== undefined) this.updated += 1;
     const change = outcome === 'succeeded' ? this.#changes.get(String(petId)) : undefined;
     if (change) change.at = new Date(this.#now());
     if (!isPetStoreError(error) || (error.kind !== 'rate-limit' && error.kind !== 'authentication')) return;

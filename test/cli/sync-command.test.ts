@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { closeSync, constants, openSync, readFileSync } from 'node:fs';
+import { closeSync, constants, openSync, readFileSync, rmSync } from 'node:fs';
 import { readFile, symlink, writeFile } from 'node:fs/promises';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { runCli } from '../../src/cli/run-cli.ts';
@@ -496,6 +496,26 @@ describe('--journal', () => {
       err: 'petstore: Cannot use in as --journal: it is the input already\n',
     });
   });
+});
+
+test('petstore sync says how many pets were updated before its journal failed', async () => {
+  const removeJournal = ({ path }: { path: string }) => {
+    if (path === '/inventory/2') rmSync(file('j'));
+    return false;
+  };
+  served.sandbox.faults.add({ status: 500, when: removeJournal });
+  const words = ['--journal', file('j'), '--concurrency', '1'];
+  const { code, out, err } = await sync('petId,adjust\n1,1\n2,1\n3,1\n', words);
+  expect({ code, out, lines: err.split('\n') }).toEqual({
+    code: 2,
+    out: '',
+    lines: [
+      'petstore: 2 pets updated before the run failed',
+      expect.stringMatching(/^petstore: Cannot continue with journal j: its file was removed/),
+      '',
+    ],
+  });
+  expect(requests()).toEqual(['GET /inventory', 'PATCH /inventory/1 6', 'PATCH /inventory/2 6']);
 });
 
 describe('a stdout that cannot be written to', () => {
