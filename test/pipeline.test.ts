@@ -855,6 +855,7 @@ describe('the stack of an error names the line of the call once', () => {
     ['a connection failure', () => Promise.reject(networkError('ECONNRESET')), (client) => client.listInventory()],
     ['a list that was refused', () => failure(401), (client) => client.listInventory()],
     ['an update that was refused', () => failure(404), (client) => client.updateInventory(42, { quantity: 1 })],
+    ['an update whose whole reply is awaited', () => failure(404), (client) => client.updateInventory(42, { quantity: 1 }).withResponse()],
     ['an attempt without an answer', hangDeaf, (client) => client.updateInventory(42, { quantity: 1 })],
     ['a call that took too long', hangDeaf, (client) => client.listInventory({ totalTimeoutMs: 10 })],
     ['a stream that was refused', () => failure(401), async (client) => await client.streamInventory()[Symbol.asyncIterator]().next()],

@@ -3,7 +3,7 @@ import type { InventoryItem, InventoryUpdate, PetId } from '../contract/models.t
 import type { InventoryStream } from '../inventory-stream.ts';
 import type { RequestOptions } from '../options/call-options.ts';
 import type { Quota } from '../quota/ledger/quota.ts';
-import { type Reply, type ReplyPromise, replyPromise } from '../reply.ts';
+import { type Answered, type ReplyPromise, replyPromise } from '../reply.ts';
 import type { Client } from './connect.ts';
 
 /**
@@ -50,7 +50,7 @@ export class FinishingClient implements PetStoreApi<'bigint'> {
     petId: PetId,
     update: InventoryUpdate,
     { signal, ...options }: RequestOptions = {},
-  ): Promise<Reply<InventoryItem<'bigint'>>> {
+  ): Promise<Answered<InventoryItem<'bigint'>>> {
     const key = String(petId);
     const call = new AbortController();
     const end = (): void => {
@@ -62,7 +62,8 @@ export class FinishingClient implements PetStoreApi<'bigint'> {
     this.#endings.set(key, end);
     signal?.addEventListener('abort', onAbort, { once: true });
     try {
-      return await this.#client.updateInventory(petId, update, { ...options, signal: call.signal }).withResponse();
+      const { data, ...rest } = await this.#client.updateInventory(petId, update, { ...options, signal: call.signal }).withResponse();
+      return { data, rest: () => rest };
     } finally {
       signal?.removeEventListener('abort', onAbort);
       this.#endings.delete(key);

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
-import { replyPromise } from '../../src/reply.ts';
+import { reply } from '../../src/reply.ts';
 import { type Journal, type SyncReport, syncInventory, undoSync, type WantedEntry } from '../../src/sync/index.ts';
 import { StockJob } from '../../src/sync/stock-job.ts';
 import { WantedStock } from '../../src/sync/wanted-stock.ts';
@@ -86,7 +86,7 @@ describe('undoSync', () => {
     const update = store.updateInventory.bind(store);
     store.updateInventory = (petId, change, options) => {
       if (sent.push(petId) !== 2) return update(petId, change, options);
-      return replyPromise(late.promise.then(() => update(petId, change, options).withResponse()));
+      return reply(late.promise.then(() => update(petId, change, options)));
     };
     const [journal, undoJournal] = [new MemoryJournal(), new MemoryJournal()];
     const job = syncInventory(store, WANTED, { journal: elsewhere(journal), concurrency: 1 });
@@ -108,7 +108,7 @@ describe('undoSync', () => {
       const applied = update(petId, change, options);
       if (petId !== 1 || !isLost) return applied;
       isLost = false;
-      return replyPromise(late.promise.then(() => update(petId, change, options).withResponse()));
+      return reply(late.promise.then(() => update(petId, change, options)));
     };
     const [journal, undoJournal] = [new MemoryJournal(), new MemoryJournal()];
     const job = syncInventory(store, WANTED.slice(0, 1), { journal: elsewhere(journal) });
