@@ -196,6 +196,14 @@ describe('petstore mcp', () => {
     expect(await call('list_inventory', { status: 'lost', below: 1 })).not.toHaveProperty('note');
   });
 
+  test('says which of the ids that are asked for the list lacks', async () => {
+    const { call } = await startAgent();
+    const petIds = [1, 999, String(LONG_ID + 2n)];
+    const note = `not in the list: 999, ${LONG_ID + 2n}`;
+    expect(await call('list_inventory', { petIds })).toMatchObject({ pets: [{ petId: 1 }], note });
+    expect(await call('list_inventory', { petIds: [1], below: 0 })).not.toHaveProperty('note');
+  });
+
   test('plans, applies a shown plan once, and keeps a journal that can be undone', async () => {
     const { call } = await startProcess(withJournals());
     const updates = [

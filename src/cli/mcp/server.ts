@@ -128,10 +128,12 @@ interface PageOptions {
 function page(all: Iterable<InventoryItem<'bigint'>>, { status, below, wanted, offset, limit, asOf }: PageOptions): object {
   const pets: object[] = [];
   const statuses = new Set<string>();
+  const missing = new Set(wanted);
   let [total, matching] = [0, 0];
   for (const item of all) {
     total += 1;
     statuses.add(item.status);
+    missing.delete(String(item.petId));
     if (status !== undefined && item.status !== status) continue;
     if ((below !== undefined && item.quantity >= below) || wanted?.has(String(item.petId)) === false) continue;
     if (matching >= offset && pets.length < limit) pets.push({ ...item, petId: shownId(item.petId) });
@@ -139,8 +141,9 @@ function page(all: Iterable<InventoryItem<'bigint'>>, { status, below, wanted, o
   }
   const next = offset + pets.length;
   const isUnknown = status !== undefined && !isPetStatus(status) && !statuses.has(status);
-  const note = isUnknown && { note: noSuchStatus(status, statuses) };
-  return { pets, matching, total, asOf, ...(next < matching && { nextOffset: next }), ...note };
+  const notes = [isUnknown && noSuchStatus(status, statuses), missing.size > 0 && `not in the list: ${[...missing].join(', ')}`];
+  const note = notes.filter(Boolean).join('; ');
+  return { pets, matching, total, asOf, ...(next < matching && { nextOffset: next }), ...(note && { note }) };
 }
 
 function addUpdating(server: McpServer, plans: Plans, ending: AbortSignal): void {
