@@ -1,4 +1,3 @@
-import { showOrigin } from './base-url.ts';
 import { readVariable } from './environment.ts';
 
 /** The proxy that the variables name for an address. */
@@ -45,7 +44,7 @@ export function proxyFor(address: string | URL, read: ReadVariable = readVariabl
   if (!proxy) return undefined;
   const { name, value } = proxy;
   const named = parseProxy(value);
-  return { variable: name, url: value, shown: named ? showOrigin(named) : showBadProxy(value) };
+  return { variable: name, url: value, shown: named ? showProxy(named) : showBadProxy(value) };
 }
 
 /** The proxy of an address; undefined if it is reached directly. */
@@ -69,7 +68,12 @@ export function parseProxy(value: string): URL | undefined {
 /** Scheme, host and port of a value that names no proxy, for messages; `***` if they may be a part of its credentials. */
 export function showBadProxy(value: string): string {
   const url = URL.parse(value);
-  return url?.host && !isMisread(value) ? `${url.protocol}//${url.username + url.password && '***@'}${url.host}` : '***';
+  return url?.host && !isMisread(value) ? showProxy(url) : '***';
+}
+
+/** Scheme, host and port of a proxy, for messages, and whether it has credentials. */
+export function showProxy({ protocol, username, password, host }: URL): string {
+  return `${protocol}//${username + password && '***@'}${host}`;
 }
 
 /** Whether an @ comes after the host: a slash or the like in the password is not escaped, so that the user was read as the host. */

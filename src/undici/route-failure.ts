@@ -1,6 +1,5 @@
 import { isCertificateCode } from '../certificate-codes.ts';
-import { showOrigin } from '../options/base-url.ts';
-import { type Proxies, proxyOf } from '../options/proxy.ts';
+import { type Proxies, proxyOf, showProxy } from '../options/proxy.ts';
 import { fieldOf, messageOf, textOf } from '../thrown.ts';
 import { proxyRefusal } from '../transport/proxy-refusal.ts';
 import type { ForwardProxy } from './fetch-options.ts';
@@ -51,7 +50,7 @@ export function routeFailure(thrown: unknown, attempt: Attempt): TypeError {
 function settingOf(thrown: unknown, { url, proxies }: Attempt): string | undefined {
   const proxy = proxies && proxyOf(url, proxies);
   const codes = errorsOf(thrown).map((error) => textOf(error, 'code') ?? '');
-  if (proxy && isOfProxy(thrown, proxy.url)) return `${proxy.setting}, which says ${showOrigin(proxy.url)}`;
+  if (proxy && isOfProxy(thrown, proxy.url)) return `${proxy.setting}, which says ${showProxy(proxy.url)}`;
   if (codes.some(isCertificateCode)) return '`ca` of undiciFetch, or NODE_EXTRA_CA_CERTS';
   if (codes.some((code) => /^ERR_SSL_\w*_CERTIFICATE/.test(code))) return '`cert` and `key` of undiciFetch';
   return undefined;

@@ -340,7 +340,7 @@ describe('petstore doctor, as a process', () => {
     expect([code, err]).toEqual([
       1,
       expect.stringMatching(
-        /check the proxy http:\/\/127\.0\.0\.1:\d+, which HTTPS_PROXY names, and PETSTORE_BASE_URL, or run `petstore doctor`/,
+        /check the proxy http:\/\/\*{3}@127\.0\.0\.1:\d+, which HTTPS_PROXY names, and PETSTORE_BASE_URL, or run `petstore doctor`/,
       ),
     ]);
     expect(err).not.toContain('secret');
@@ -375,7 +375,7 @@ describe('petstore doctor, as a process', () => {
     const { code, out } = await run({ PETSTORE_BASE_URL: url, ...env });
     expect([code, out]).toEqual([
       0,
-      expect.stringMatching(/^ok {7}proxy {8}(?:http:\/\/)?(?:127\.0\.0\.1|\[::1\]):\d+, which HTTPS_PROXY names$/m),
+      expect.stringMatching(/^ok {7}proxy {8}http:\/\/\*{3}@(?:127\.0\.0\.1|\[::1\]):\d+, which HTTPS_PROXY names$/m),
     ]);
     expect(out).toMatch(/^ok {7}connection {3}the proxy \S+ leads to localhost:\d+$/m);
   });

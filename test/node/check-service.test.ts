@@ -428,7 +428,7 @@ describe('checkService', () => {
     expect(isWell).toBe(true);
     expect(found.proxy).toMatchObject({
       outcome: 'note',
-      message: "HTTP_PROXY names http://proxy.example:3128, but Node's fetch does not use it",
+      message: "HTTP_PROXY names http://***@proxy.example:3128, but Node's fetch does not use it",
     });
   });
 

@@ -14,7 +14,7 @@ describe('proxyFor', () => {
     expect(proxyFor(SHOP, (name) => variables[name])).toEqual({
       variable: 'HTTPS_PROXY',
       url: 'http://user:secret@proxy.example:3128',
-      shown: 'http://proxy.example:3128',
+      shown: 'http://***@proxy.example:3128',
     });
   });
 

@@ -315,7 +315,7 @@ describe('behind a forward proxy', () => {
     const client = clientOf(service.url, undiciFetch({ ca: authority.ca }), { maxRetries: 3 });
     const error = await failureOf(client.updateInventory(1, { quantity: 2 }));
     expect(error).toMatchObject({ kind: 'connection', code: 'proxy_407', attempts: 1, outcome: 'not-sent' });
-    expect(error.message).toContain(`look at HTTPS_PROXY, which says ${proxy.url}`);
+    expect(error.message).toContain(`look at HTTPS_PROXY, which says http://***@127.0.0.1:${proxy.port}`);
     expect(`${error.stack} ${JSON.stringify(error)}`).not.toContain(PASSWORD);
   });
 
@@ -327,7 +327,7 @@ describe('behind a forward proxy', () => {
     vi.stubEnv('HTTP_PROXY', `http://user:wrong-${PASSWORD}@127.0.0.1:${proxy.port}`);
     const error = await failureOf(clientOf(service.url, undiciFetch(), { maxRetries: 3 }).updateInventory(1, { quantity: 2 }));
     expect(error).toMatchObject({ kind: 'connection', code: 'proxy_407', attempts: 1, outcome: 'not-sent' });
-    expect(error.message).toContain(`look at HTTP_PROXY, which says ${proxy.url}`);
+    expect(error.message).toContain(`look at HTTP_PROXY, which says http://***@127.0.0.1:${proxy.port}`);
     expect(asked).toEqual([]);
   });
 
