@@ -52,7 +52,7 @@ export interface Fault {
   body?: string | undefined;
   /** Headers to set in the answer, or to remove with `null`. They do not need `status`. */
   headers?: Readonly<Record<string, string | null>> | undefined;
-  /** Milliseconds that are added to the latency of the answer. */
+  /** Milliseconds that are added to the latency of the answer. The change of an update is applied before them. */
   delayMs?: Latency | undefined;
   /** How the exchange breaks. */
   fail?: Failure | undefined;
