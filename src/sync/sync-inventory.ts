@@ -25,9 +25,9 @@ import { resolveSyncOptions, type SyncOptions } from './sync-options.ts';
  * const report = await syncInventory(petstore, [{ petId: 1, quantity: 40 }, { petId: 2, adjust: -1 }]);
  * console.log(`${report.updated} updated, ${report.missing.length} missing`); // → 2 updated, 0 missing
  */
-export async function syncInventory(client: PetStoreApi<Int64>, wanted: Wanted, given: SyncOptions = {}): Promise<SyncReport> {
-  const options = hidingKey(client, () => resolveSyncOptions(given));
-  checkClient(client, options.dryRun ? ['streamInventory'] : undefined);
-  const job = new StockJob(await readWanted(wanted, { client, signal: options.signal }));
-  return withJournals([options.journal], () => performJob({ client, job, options }));
+export async function syncInventory(client: PetStoreApi<Int64>, wanted: Wanted, options: SyncOptions = {}): Promise<SyncReport> {
+  const resolved = hidingKey(client, () => resolveSyncOptions(options));
+  checkClient(client, resolved.dryRun ? ['streamInventory'] : undefined);
+  const job = new StockJob(await readWanted(wanted, { client, signal: resolved.signal }));
+  return withJournals([resolved.journal], () => performJob({ client, job, options: resolved }));
 }

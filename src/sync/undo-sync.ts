@@ -56,8 +56,8 @@ export interface UndoOptions extends Omit<SyncOptions, 'journal'> {
  * const report = await undoSync(petstore, { journal });
  * console.log(report.updated, report.failed); // → 2 []
  */
-export async function undoSync(client: PetStoreApi<Int64>, given: UndoOptions): Promise<SyncReport> {
-  const parts = hidingKey(client, () => resolveUndoOptions(given));
+export async function undoSync(client: PetStoreApi<Int64>, options: UndoOptions): Promise<SyncReport> {
+  const parts = hidingKey(client, () => resolveUndoOptions(options));
   checkClient(client, parts.options.dryRun ? ['streamInventory'] : undefined);
   return withJournals([parts.options.journal, parts.journal], () => undo(client, parts));
 }
