@@ -90,7 +90,10 @@ export interface FailureDetails {
 export abstract class PetStoreError extends Error {
   /** The kind of failure, one for each class; branch on it. */
   abstract readonly kind: PetStoreFailure['kind'];
-  /** The code of the service's Error body; else one such as `http_502`, or that of the innermost cause, such as `ECONNREFUSED`. */
+  /**
+   * The code of the service's Error body; else one such as `http_502`, that of the innermost cause, such as `ECONNREFUSED`, or the client's
+   * own: `wait_too_long`, `invalid_response`.
+   */
   readonly code: string | undefined;
   /** The HTTP status; undefined if no answer came. */
   readonly status: number | undefined;
@@ -160,7 +163,8 @@ export class BadRequestError extends PetStoreError {
 }
 
 /**
- * 401: the key is missing or invalid, or banned for a while (specification, Authentication). Not retried.
+ * 401: the key is missing or invalid, or banned for a while (specification, Authentication). Not retried, unless an `apiKey` function gives
+ * another key.
  *
  * @example
  * sandbox.revokeKey(sandbox.keys.business);
@@ -189,8 +193,9 @@ export class NotFoundError extends PetStoreError {
 }
 
 /**
- * A 429 after the last retry (`status` 429), or a wait for quota that would exceed `maxWaitMs`: then nothing was sent and `status` is
- * undefined. `retryAt` says when there is quota again (specification, Limits).
+ * A 429 after the last retry, or one that asks for a wait longer than `maxWaitMs`, which is not retried (`status` 429). Or a wait for quota
+ * that would exceed `maxWaitMs`: then nothing was sent, `status` is undefined and `code` is `wait_too_long`. `retryAt` says when there is
+ * quota again (specification, Limits).
  *
  * @example
  * sandbox.faults.add({ times: 1, status: 429, headers: { 'retry-after': '3600' } });
@@ -207,7 +212,8 @@ export class RateLimitError extends PetStoreError {
 }
 
 /**
- * A 5xx after the last retry, or an outage longer than `maxWaitMs`. 501 and 505 are not retried (RFC 9110 section 15.6).
+ * A 5xx after the last retry, a 503 that asks for a wait longer than `maxWaitMs`, or an outage longer than that. 501 and 505 are not
+ * retried (RFC 9110 section 15.6).
  *
  * @example
  * sandbox.faults.add({ status: 503 });
