@@ -137,8 +137,8 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('petstore --quota-store redis://'
     expect(served.sandbox.requests.filter(({ status }) => status === 429)).toEqual([]);
   });
 
-  test('with the recipe for two machines, one of them does the job, once', async () => {
-    const [recipe] = samplesOf('docs/recipes.md', 'sh two-machines/restock.sh');
+  test('with the command for two machines, one of them does the job, once', async () => {
+    const [recipe] = samplesOf('docs/cli.md', 'sh two-machines/restock.sh');
     const served = await serveSandbox({ latency: 1_000, pets: [{ petId: 1, quantity: 5 }] });
     onTestFinished(() => served.close());
     const common = mkdtempSync(join(tmpdir(), 'petstore-machines-'));
