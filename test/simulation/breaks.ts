@@ -4,7 +4,7 @@ import type { Break } from './program.ts';
 export const BREAKS: Readonly<Record<string, Break>> = {
   'client: a refusal hides that an earlier attempt may have arrived': {
     path: 'call.ts',
-    before: "if (this.#before === 'in-doubt') return;",
+    before: "if (this.#before === 'unknown') return;",
     after: '',
   },
   'gate: a returned permit still counts as in flight': {
@@ -19,8 +19,8 @@ export const BREAKS: Readonly<Record<string, Break>> = {
   },
   'retry: an abort does not end a backoff': {
     path: 'retry/backoff.ts',
-    before: 'await wait(ownMs, call.signal);',
-    after: 'await wait(ownMs, new AbortController().signal);',
+    before: 'await untilAborted(promise, call.signal);',
+    after: 'await promise;',
   },
   'order: a waiting update that is aborted starts the next one': {
     path: 'order/pet-line.ts',
@@ -80,7 +80,7 @@ export const BREAKS: Readonly<Record<string, Break>> = {
   },
   'transport: an attempt has no time limit': {
     path: 'transport/exchange.ts',
-    before: 'startTimer(this.#call.options.attemptTimeoutMs, ',
-    after: 'startTimer(1e9, ',
+    before: 'startTimeLimit(this.#call.options.attemptTimeoutMs, ',
+    after: 'startTimeLimit(1e9, ',
   },
 };
