@@ -54,8 +54,8 @@ export interface ClientEvents {
   response: CallEvent & { status: number; ms: number; date?: Date; rateLimit?: RateLimit };
   /**
    * An answer announced that the endpoint is deprecated (RFC 9745), or when it will stop (RFC 8594): the dates that it named, and a page
-   * about it. Emitted once for each operation of a client; for `fetch`, once for each method and path, with all path segments that
-   * contain digits taken as the same.
+   * about it. Emitted once for each operation of a client; for `fetch`, once for each of up to 64 methods and paths, with all path segments
+   * that contain digits taken as the same.
    */
   deprecation: CallEvent & { method: string; path: string; deprecatedAt?: Date; sunsetAt?: Date; link?: string };
   /** An attempt failed with `error`; the next one follows in `delayMs` at the earliest. */

@@ -18,7 +18,7 @@ import { resolveSyncOptions, type SyncOptions } from './sync-options.ts';
  *   nothing was sent.
  * @throws ConfigurationError for an unknown or bad option; nothing was sent. Also if the client throws one, except for its `apiKey`.
  * @throws JournalError when the journal cannot be read, written or closed.
- * @throws PetStoreError when the list fails for another reason than those that stop the run; nothing was sent.
+ * @throws PetStoreError when the list fails for another reason than those that stop the run; no update was sent.
  * @throws the reason of an abort that comes before an asynchronous `wanted` or the journal is read to its end: what is pending is then
  *   unknown. Nothing was sent.
  * @example

@@ -48,7 +48,7 @@ export interface UndoOptions extends Omit<SyncOptions, 'journal'> {
  * @throws ConfigurationError for an unknown or bad option; nothing was sent.
  * @throws JournalError when a journal cannot be read, written or closed, or a newer version wrote it; `journal_busy` while the job is at work
  *   in this process with the same journal.
- * @throws PetStoreError when the list fails; nothing was sent.
+ * @throws PetStoreError when the list fails; no update was sent.
  * @throws the reason of an abort that comes before the journals are read to their ends: what is pending is then unknown. Nothing was sent.
  * @example
  * const journal = fileJournal('discount.journal');
