@@ -132,7 +132,7 @@ function withJobOptions(command: Command): Command {
 function addDoctorCommand(program: Command, terminal: Terminal, exit: (code: ExitCode) => void): void {
   withClientOptions(
     program.command('doctor').description('check settings, network, certificate, key and limits (costs one request for each environment)'),
-    '--environment <names...>',
+    { environment: '--environment <names...>' },
   ).action(async (options: DoctorOptions) => exit(await doctor(options, terminal)));
 }
 
@@ -158,6 +158,8 @@ function addSandboxCommand(program: Command, terminal: Terminal, exit: (code: Ex
 function addMcpCommand(program: Command, terminal: Terminal, exit: (code: ExitCode) => void): void {
   withCommonOptions(
     program.command('mcp').description('serve the stock to an agent by the Model Context Protocol over stdin and stdout, read-only'),
+    // Less than the time limit of a tool call, which is one minute by default in MCP hosts.
+    { maxWait: '45s' },
   )
     .option('--allow-updates', 'let the agent plan updates, and apply the plans that were shown')
     .option('--max-changes <number>', 'refuse plans of more changes: a number, or a part of the list such as 10% (default: 100)')
@@ -169,14 +171,21 @@ function addMcpCommand(program: Command, terminal: Terminal, exit: (code: ExitCo
     });
 }
 
-function withCommonOptions(command: Command): Command {
-  return withClientOptions(command, '--environment <name>').option(
+function withCommonOptions(command: Command, defaults: Pick<ClientFlags, 'maxWait'> = {}): Command {
+  return withClientOptions(command, { ...defaults, environment: '--environment <name>' }).option(
     '--record <file>',
     'record requests, answers and waits in this file, to replay them; without the key, ids or quantities',
   );
 }
 
-function withClientOptions(command: Command, environment: string): Command {
+interface ClientFlags {
+  environment: string;
+  /** In place of the client's own default. */
+  maxWait?: string;
+}
+
+function withClientOptions(command: Command, { environment, maxWait }: ClientFlags): Command {
+  const longestWait = 'the longest wait until the service accepts requests again, such as 10m';
   return command
     .option('--json', 'write JSON')
     .option('--sandbox', 'use a sandbox inside this process: it needs no key and keeps nothing')
@@ -184,7 +193,7 @@ function withClientOptions(command: Command, environment: string): Command {
     .option(environment, 'production or staging')
     .option('--plan <name>', 'free, pro, business, unlimited, or requests a minute and a day such as 5000/1000000')
     .option('--share <part>', "use this part of the key's quota, such as 0.5; low:0.5 for calls of low priority alone")
-    .option('--max-wait <time>', 'the longest wait until the service accepts requests again, such as 10m (default: 2m)')
+    .option('--max-wait <time>', maxWait === undefined ? `${longestWait} (default: 2m)` : longestWait, maxWait)
     .option('--timeout <time>', 'the time limit of one attempt, such as 10s (default: 30s)')
     .option('--quota-store <place>', 'share the quota with other programs in this place: file:PATH, or redis://HOST:PORT')
     .option('--no-state', 'do not share the quota with other runs on this machine')

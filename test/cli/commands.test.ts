@@ -809,6 +809,14 @@ test.each([[['--help']], [['--version']], [['list', '--help']], [['help', 'sync'
   },
 );
 
+test.each([
+  ['list', '2m'],
+  ['mcp', '"45s"'],
+])('the help of %s shows the longest wait that it has without --max-wait', async (command, maxWait) => {
+  const { out } = await run([command, '--help']);
+  expect(out.replaceAll(/\s+/g, ' ')).toContain(`such as 10m (default: ${maxWait})`);
+});
+
 test('help and version end with 0', async () => {
   expect((await run(['--help'])).code).toBe(0);
   expect((await run(['sync', '--help'])).out).toContain('Usage: petstore sync');

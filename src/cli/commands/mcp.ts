@@ -29,9 +29,6 @@ export interface McpOptions extends CommonOptions {
 /** The `--max-changes` of a server that may update. */
 const MOST_CHANGES = '100';
 
-/** Less than the time limit of a tool call, which is one minute by default in MCP hosts. */
-const MAX_WAIT = '45s';
-
 /** As long as a host waits for an answer. */
 const LAST_ANSWERS_MS = 60_000;
 
@@ -49,7 +46,7 @@ const INVALID_REQUEST = badLine(
 export async function mcp(options: McpOptions, terminal: Terminal): Promise<ExitCode> {
   const limits = options.allowUpdates ? limitsOf(options, terminal) : undefined;
   if (!limits) refuseUpdating(options);
-  const { client, signal, end, close } = await connect({ maxWait: MAX_WAIT, ...options }, terminal);
+  const { client, signal, end, close } = await connect(options, terminal);
   // Nobody types the protocol: whoever tries the command at a terminal would see nothing.
   if (terminal.stdout.isTTY) tell(terminal, 'petstore: this server is for an agent, whose host starts it; Ctrl-C ends it');
   const plans = limits && new Plans(client, limits);
