@@ -68,7 +68,7 @@ function addListCommands(program: Command, terminal: Terminal, exit: (code: Exit
     .option('--csv', 'write CSV: petId,quantity,status')
     .option('--status <status>', 'only pets of this status, such as available, pending or sold')
     .action(async (options: ListOptions) => exit(await list(options, terminal)));
-  withCommonOptions(program.command('quota').description("show what is left of the key's quota (costs one request)"))
+  withCommonOptions(program.command('quota').description("show what is left of the key's quota (costs one request)"), { maxWait: '5s' })
     .option('--reset', 'forget the quota that is recorded on this machine or in --quota-store (costs no request)')
     .action(async (options: QuotaCommandOptions) => exit(await quota(options, terminal)));
 }

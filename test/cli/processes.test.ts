@@ -111,6 +111,27 @@ test("petstore ends, although Node's fetch connects for ever to a proxy that clo
   await expect(ending).rejects.toMatchObject({ code: 1, killed: false, stderr: expect.stringContaining('had no complete answer') });
 });
 
+test('petstore quota says at once for how long nothing can be sent, if other runs have used up the minute', async () => {
+  await using limited = await serveSandbox({ plans: { pro: { requestsPerMinute: 2 } }, policy: 'fixed-first' });
+  const home = join(cli.folder, 'used-up');
+  const env = {
+    ...environment(),
+    PETSTORE_BASE_URL: limited.url,
+    PETSTORE_API_KEY: limited.keys.pro,
+    HOME: home,
+    XDG_STATE_HOME: home,
+    LOCALAPPDATA: home,
+  };
+  const ask = () => promisify(execFile)(process.execPath, [cli.file, 'quota'], { env });
+  for (const left of [1, 0]) expect((await ask()).stdout).toContain(`minute  ${left} of 2 left`);
+  await expect(ask()).rejects.toMatchObject({
+    code: 5,
+    stdout: expect.stringMatching(/^of production, .*\nminute .*\nday .*\nnothing can be sent for (60 s|[45]\d s)\n$/),
+    stderr: expect.stringContaining('used up until'),
+  });
+  expect(limited.sandbox.requests).toHaveLength(2);
+});
+
 /** Runs the program, tells it to end when the sandbox has seen so many requests, and gives what it said. */
 async function runAndEnd(words: string[], { requests, signal }: { requests: number; signal: NodeJS.Signals }) {
   const child = spawn(process.execPath, [cli.file, ...words], { env: environment(), stdio: ['ignore', 'pipe', 'pipe'] });

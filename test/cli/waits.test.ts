@@ -53,7 +53,7 @@ describe('a wait', () => {
   test.each([
     ['set', ['set', '1', '5'], ''],
     ['list', ['list'], '1 pet\n'],
-    ['quota', ['quota'], ''],
+    ['quota', ['quota', '--max-wait', '2m'], ''],
     ['sync --dry-run', ['sync', '-', '--dry-run'], ''],
   ])('of %s is shown in the last line of a terminal, which is empty afterwards', async (_name, words, last) => {
     refuseOnce(429);

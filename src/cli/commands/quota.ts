@@ -14,7 +14,7 @@ export interface QuotaCommandOptions extends CommonOptions {
   reset?: boolean;
 }
 
-/** Shows what is left of the key's quota, at the cost of one request. */
+/** Shows what is left of the key's quota, at the cost of one request, or of none if nothing can be sent. */
 export async function quota(options: QuotaCommandOptions, terminal: Terminal): Promise<ExitCode> {
   refuseSharing({ '--reset': options.reset }, options);
   const needsState = options.reset ? '--reset' : undefined;
@@ -23,14 +23,10 @@ export async function quota(options: QuotaCommandOptions, terminal: Terminal): P
   try {
     if (options.reset) return await reset({ client, state, options, terminal });
     const refusal = await askOnce(client, signal);
-    await writeResult(
-      terminal.stdout,
-      textOf({ environment, address: hideKey(client.baseUrl, terminal), ...client.quota }, options, {
-        nowMs: terminal.now(),
-        serviceNowMs: serviceClock(),
-      }),
-      { signal },
-    );
+    // That other runs have used up the window is known from the refusal alone.
+    const closedUntil = client.quota.closedUntil ?? refusal?.retryAt;
+    const asked = { environment, address: hideKey(client.baseUrl, terminal), ...client.quota, closedUntil };
+    await writeResult(terminal.stdout, textOf(asked, options, { nowMs: terminal.now(), serviceNowMs: serviceClock() }), { signal });
     if (refusal) throw refusal;
   } finally {
     close();
