@@ -206,7 +206,7 @@ describe('InventoryStream', () => {
     const { client } = scriptedClient([answer, () => json(200, pet(1))], { concurrency: 1 });
     const sizes: number[] = [];
     const ended = rejectionOf(client.streamInventory({ totalTimeoutMs: 20_000 }).collect(sinkOf(sizes)));
-    await vi.waitFor(() => expect(sizes).toEqual([2]));
+    await expect.poll(() => sizes).toEqual([2]);
     expect(await client.updateInventory(1, { quantity: 1 })).toEqual(pet(1));
     await vi.advanceTimersByTimeAsync(20_000);
     expect(await ended).toMatchObject({ name: 'TimeoutError' });

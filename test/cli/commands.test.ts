@@ -371,7 +371,7 @@ describe('a failure', () => {
     const terminal = new FakeTerminal();
     const running = run(['list', '--base-url', url], terminal);
     const failure = `Cannot read the inventory: the connection to ${new URL(url).host} failed: ECONNREFUSED`;
-    await vi.waitFor(() => expect(terminal.err).toBe(`petstore: ${failure}; trying --base-url again\n`));
+    await expect.poll(() => terminal.err).toBe(`petstore: ${failure}; trying --base-url again\n`);
     terminal.interrupt();
     expect(await running).toMatchObject({ code: 130, out: '' });
   });
@@ -380,7 +380,7 @@ describe('a failure', () => {
     served.sandbox.faults.add({ status: 500, headers: { 'retry-after': '60' } });
     const terminal = new FakeTerminal();
     const running = run(['list', '--base-url', served.url], terminal);
-    await vi.waitFor(() => expect(terminal.err).toContain(' again\n'));
+    await expect.poll(() => terminal.err).toContain(' again\n');
     terminal.interrupt();
     await running;
     expect(terminal.err.match(/trying|waiting/g)).toEqual(['trying']);
@@ -650,7 +650,7 @@ describe('petstore sandbox', () => {
   test('serves until it is interrupted, and prints what a client needs', async () => {
     const terminal = new FakeTerminal();
     const running = runCli(['sandbox', '--port', '0', '--pets', '3', '--limits', '30/90', '--json'], terminal);
-    await vi.waitFor(() => expect(terminal.err).toContain('Ctrl-C ends it'));
+    await expect.poll(() => terminal.err).toContain('Ctrl-C ends it');
     const { url, keys } = JSON.parse(terminal.out);
     const answer = await fetch(`${url}/inventory`, { headers: { authorization: `Bearer ${keys.free}` } });
     expect(answer.headers.get('x-ratelimit-limit')).toBe('30');
@@ -662,7 +662,7 @@ describe('petstore sandbox', () => {
   test('prints the addresses of staging and of the page as JSON too', async () => {
     const terminal = new FakeTerminal();
     const running = runCli(['sandbox', '--port', '0', '--json'], terminal);
-    await vi.waitFor(() => expect(terminal.err).toContain('Ctrl-C ends it'));
+    await expect.poll(() => terminal.err).toContain('Ctrl-C ends it');
     const { url, stagingUrl, pageUrl, keys } = JSON.parse(terminal.out);
     expect({ stagingUrl, pageUrl }).toEqual({ stagingUrl: url.replace('/v1', '/staging/v1'), pageUrl: url.replace('v1', '') });
     expect((await fetch(`${stagingUrl}/inventory`, { headers: { authorization: `Bearer ${keys.pro}` } })).status).toBe(200);
@@ -674,7 +674,7 @@ describe('petstore sandbox', () => {
   test('--cors lets pages of each origin call it', async () => {
     const terminal = new FakeTerminal();
     const running = runCli(['sandbox', '--port', '0', '--cors', 'http://localhost:5173', 'https://shop.example', '--json'], terminal);
-    await vi.waitFor(() => expect(terminal.err).toContain('Ctrl-C ends it'));
+    await expect.poll(() => terminal.err).toContain('Ctrl-C ends it');
     const { url } = JSON.parse(terminal.out);
     const answers = [
       await fetch(`${url}/inventory`, { headers: { origin: 'http://localhost:5173' } }),
@@ -691,7 +691,7 @@ describe('petstore sandbox', () => {
   test('prints variables', async () => {
     const terminal = new FakeTerminal();
     const running = runCli(['sandbox', '--port', '0'], terminal);
-    await vi.waitFor(() => expect(terminal.err).toContain('Ctrl-C ends it'));
+    await expect.poll(() => terminal.err).toContain('Ctrl-C ends it');
     const comments = terminal.out.split('\n').filter((line) => line.startsWith('#'));
     expect(comments.map((line) => line.slice(2, 12).trimEnd())).toEqual([
       'page',
@@ -742,7 +742,7 @@ describe('petstore sandbox', () => {
   test('keeps serving when the reader of its variables has closed its output', async () => {
     const terminal = new FakeTerminal({ stdoutError: 'EPIPE' });
     const running = runCli(['sandbox', '--port', '0'], terminal);
-    await vi.waitFor(() => expect(terminal.err).toContain('Ctrl-C ends it'));
+    await expect.poll(() => terminal.err).toContain('Ctrl-C ends it');
     const [pageUrl = ''] = /http\S+(?=;)/.exec(terminal.err) ?? [];
     expect((await fetch(pageUrl)).status).toBe(200);
     terminal.interrupt();

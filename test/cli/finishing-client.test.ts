@@ -31,7 +31,7 @@ test('FinishingClient lets a request under way finish, and ends one that waits',
   const { client, sent, close } = finishingClient([() => answer.promise]);
   const underWay = client.updateInventory(1, { quantity: 1 }, { signal: abort.signal, priority: 'low' });
   const waiting = client.updateInventory(2, { quantity: 1 }, { signal: abort.signal, priority: 'low' });
-  await vi.waitFor(() => expect(sent).toEqual(['1']));
+  await expect.poll(() => sent).toEqual(['1']);
   abort.abort(REASON);
   await expect(waiting).rejects.toBe(REASON);
   answer.resolve(item(1));
@@ -48,7 +48,7 @@ test('FinishingClient also ends the second update of a pet while it waits', asyn
   await client.updateInventory(1, { quantity: 1 }, options);
   const underWay = client.updateInventory(2, { quantity: 1 }, options);
   const waiting = client.updateInventory(1, { quantity: 2 }, options);
-  await vi.waitFor(() => expect(sent).toEqual(['1', '2']));
+  await expect.poll(() => sent).toEqual(['1', '2']);
   abort.abort(REASON);
   await expect(waiting).rejects.toBe(REASON);
   answer.resolve(item(2));
@@ -83,7 +83,7 @@ test.each([
   const answer = Promise.withResolvers<Response>();
   const { client, sent, close } = finishingClient([() => answer.promise]);
   const underWay = client.updateInventory(1, { quantity: 1 }, { signal: abort.signal, priority: 'low' });
-  await vi.waitFor(() => expect(sent).toEqual(['1']));
+  await expect.poll(() => sent).toEqual(['1']);
   abort.abort(REASON);
   answer.resolve(late());
   await expect(underWay).rejects.toBe(REASON);
@@ -95,7 +95,7 @@ test('FinishingClient ends a call that is backing off when it is aborted', async
   const abort = new AbortController();
   const { client, sent, close } = finishingClient([() => failure(429, { 'retry-after': '60' })]);
   const backingOff = client.updateInventory(1, { quantity: 1 }, { signal: abort.signal, priority: 'low' });
-  await vi.waitFor(() => expect(sent).toEqual(['1']));
+  await expect.poll(() => sent).toEqual(['1']);
   await new Promise(setImmediate);
   abort.abort(REASON);
   await expect(backingOff).rejects.toBe(REASON);

@@ -12,7 +12,7 @@ test('interruptSignal aborts at once, and without a warning, if its time is over
   onTestFinished(() => void process.off('warning', warn));
   const { signal, stopListening } = interruptSignal(new FakeTerminal(), { until: { atMs: Date.now() - 5, option: '1ms' } });
   onTestFinished(stopListening);
-  await vi.waitFor(() => expect(signal.aborted).toBe(true));
+  await expect.poll(() => signal.aborted).toBe(true);
   expect([String(signal.reason), warn.mock.calls]).toEqual(['AbortError: the time is up (--until 1ms)', []]);
 });
 

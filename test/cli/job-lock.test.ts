@@ -44,7 +44,7 @@ describe('--lock', () => {
     state?.close();
     const terminal = new FakeTerminal();
     const running = sync('petId,adjust\n1,1\n', ['--lock', 'restock', ...store], terminal);
-    await vi.waitFor(() => expect(terminal.err).toContain('waiting 15 s'));
+    await expect.poll(() => terminal.err).toContain('waiting 15 s');
     terminal.interrupt();
     const waiting = 'waiting 15 s, since the lock restock in file:q.db may still be held by another program';
     expect(await running).toEqual({ code: 130, out: '', err: `petstore: ${waiting}\npetstore: interrupted\n` });
@@ -56,7 +56,7 @@ describe('--lock', () => {
     const { served, sync, file } = await jobFolder();
     served.sandbox.faults.add({ delayMs: 400, when: ({ method }) => method === 'PATCH' });
     const running = sync('petId,adjust\n1,1\n', ['--lock', 'restock', '--quota-store', `file:${file('q.db')}`]);
-    await vi.waitFor(() => expect(served.sandbox.requests.at(-1)?.method).toBe('PATCH'));
+    await expect.poll(() => served.sandbox.requests.at(-1)?.method).toBe('PATCH');
     const records = new QuotaFile(file('q.db'));
     records.change('lock:restock', Date.now, () => ({ record: '{}', response: undefined }));
     records.close();

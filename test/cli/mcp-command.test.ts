@@ -246,7 +246,7 @@ describe('petstore mcp', () => {
     const applied = await call('apply_plan', { planId });
     expect([applied.updated, applied.journal, applied.undo]).toEqual([1, undefined, undefined]);
     await agent.close();
-    await vi.waitFor(async () => expect(await readdir(home)).toEqual([]));
+    await expect.poll(() => readdir(home)).toEqual([]);
   });
 
   test('applies a plan to its end for one call, even if another call of it that began the run is cancelled', async () => {
@@ -255,7 +255,7 @@ describe('petstore mcp', () => {
     served.sandbox.faults.add({ delayMs: 300, when: ({ method }) => method === 'PATCH', times: 1 });
     const controller = new AbortController();
     const first = agent.callTool({ name: 'apply_plan', arguments: { planId } }, undefined, controller).catch(() => {});
-    await vi.waitFor(() => expect(served.sandbox.requests.at(-1)?.method).toBe('PATCH'));
+    await expect.poll(() => served.sandbox.requests.at(-1)?.method).toBe('PATCH');
     const second = call('apply_plan', { planId });
     await new Promise((resolve) => setTimeout(resolve, 50));
     controller.abort();
@@ -273,7 +273,7 @@ describe('petstore mcp', () => {
     const before = call('apply_plan', { planId: other });
     const first = agent.callTool({ name: 'apply_plan', arguments: { planId } }, undefined, controller).catch(() => {});
     const second = call('apply_plan', { planId });
-    await vi.waitFor(() => expect(served.sandbox.requests.at(-1)?.method).toBe('PATCH'));
+    await expect.poll(() => served.sandbox.requests.at(-1)?.method).toBe('PATCH');
     controller.abort();
     expect([await before, await second]).toMatchObject([{ updated: 1 }, { updated: 1 }]);
     await first;
@@ -424,7 +424,7 @@ describe('petstore mcp', () => {
       const answerTo = (id: number) => Result.parse(answersIn(out).find((answer) => answer.id === id)?.result).content[0]?.text ?? '';
       say(initialize);
       say(toolCall(2, 'plan_updates', { updates: PETS.map(({ petId }) => ({ petId: String(petId), adjust: 5 })) }));
-      await vi.waitFor(() => expect(answerTo(2)).toContain('planId'), { timeout: 20_000 });
+      await expect.poll(() => answerTo(2)).toContain('planId');
       const { planId } = JSON.parse(answerTo(2));
       served.sandbox.faults.add({ delayMs: 300, when: ({ method }) => method === 'PATCH' });
       say(toolCall(3, 'apply_plan', { planId }));
@@ -492,7 +492,7 @@ describe('petstore mcp', () => {
       const ids = Array.from({ length: 20 }, (_, index) => index + 2);
       const lists = ids.map((id) => toolCall(id, 'list_inventory', { limit: 1000 }));
       host.stdin.end([initialize, ...lists].map(lineOf).join(''));
-      await vi.waitFor(() => expect(served.sandbox.requests.length).toBe(1), { timeout: 20_000 });
+      await expect.poll(() => served.sandbox.requests.length).toBe(1);
       await new Promise((resolve) => setTimeout(resolve, 300));
       host.stdout.on('data', (text) => {
         out += text;
@@ -539,7 +539,7 @@ describe('petstore mcp', () => {
       const write = vi.fn();
       const stdout = new Writable({ write });
       const running = runCli(['mcp', '--sandbox'], Object.defineProperty(terminal, 'stdout', { value: stdout }));
-      await vi.waitFor(() => expect(write).toHaveBeenCalled());
+      await expect.poll(() => write).toHaveBeenCalled();
       terminal.interrupt('SIGTERM');
       await vi.advanceTimersByTimeAsync(5_000);
       expect([await running, terminal.exited]).toEqual([143, undefined]);
@@ -551,7 +551,7 @@ describe('petstore mcp', () => {
       const terminal = new FakeTerminal({ stdin: lineOf(initialize) });
       const write = vi.fn();
       const running = runCli(['mcp', '--sandbox'], Object.defineProperty(terminal, 'stdout', { value: new Writable({ write }) }));
-      await vi.waitFor(() => expect(write).toHaveBeenCalled());
+      await expect.poll(() => write).toHaveBeenCalled();
       await vi.advanceTimersByTimeAsync(60_000);
       await vi.advanceTimersByTimeAsync(5_000);
       expect([await running, terminal.exited]).toEqual([0, undefined]);

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { appendFileSync } from 'node:fs';
 import { chmod, chown, mkdir, open, readdir, readFile, readlink, stat, symlink, writeFile } from 'node:fs/promises';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { openState } from '../../src/cli/state.ts';
 import { FakeTerminal } from './support/fake-terminal.ts';
 import { type JobFolder, jobFolder } from './support/job-folder.ts';
@@ -122,7 +122,7 @@ describe('--report', () => {
     const terminal = new FakeTerminal();
     served.sandbox.faults.add({ status: 429, headers: { 'retry-after': '60' }, when: ({ path }) => path === '/inventory/1' });
     const running = sync('petId,quantity\n1,9\n', ['--report', file('r.json')], terminal);
-    await vi.waitFor(() => expect(terminal.err).toMatch(/waiting 6\d s/), { timeout: 10_000 });
+    await expect.poll(() => terminal.err).toMatch(/waiting 6\d s/);
     terminal.interrupt('SIGTERM');
     expect((await running).code).toBe(143);
     const report = JSON.parse(await readFile(file('r.json'), 'utf8'));
@@ -168,7 +168,7 @@ describe('--report', () => {
     served.sandbox.faults.add({ fail: 'stall' });
     const terminal = new FakeTerminal();
     const running = sync('petId,quantity\n1,9\n', ['--report', file(name)], terminal);
-    await vi.waitFor(() => expect(served.sandbox.requests).toHaveLength(1));
+    await expect.poll(() => served.sandbox.requests).toHaveLength(1);
     expect((await readdir(file(''))).sort()).toEqual(['earlier.json', 'in.csv']);
     expect(await readFile(file('earlier.json'), 'utf8')).toBe('held');
     terminal.interrupt();

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { serveSandbox } from 'petstore-inventory/node';
-import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { takeLock } from '../../src/cli/job-lock.ts';
 import { openState } from '../../src/cli/state.ts';
 import { FakeTerminal } from '../cli/support/fake-terminal.ts';
@@ -75,7 +75,7 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('petstore --quota-store redis://'
     expect(await lock({ id: 'dead', text: 'dead', heldMs: 200 })).toBeUndefined();
     expect(await lock({ id: 'next', text: 'next', heldMs: 30_000 })).toEqual({ text: 'dead', leftMs: expect.any(Number) });
     expect(await lock({ id: 'dead', text: 'dead', heldMs: 300 })).toBeUndefined();
-    await vi.waitFor(async () => expect(await lock({ id: 'next', text: 'next', heldMs: 30_000 })).toBeUndefined(), { timeout: 5_000 });
+    await expect.poll(() => lock({ id: 'next', text: 'next', heldMs: 30_000 })).toBeUndefined();
     expect(await lock({ id: 'dead', text: 'dead', heldMs: 0 })).toEqual({ text: 'next', leftMs: expect.any(Number) });
   });
 
@@ -128,7 +128,7 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('petstore --quota-store redis://'
     writeFileSync(file, `petId,quantity\n${petIds.map((petId) => `${petId},5\n`).join('')}`);
     const env = { PETSTORE_BASE_URL: served.url, PETSTORE_API_KEY: served.keys.business, PETSTORE_PLAN: 'business' };
     const running = runBeside([library], ['sync', file, '--quota-store', redis.url], env);
-    await vi.waitFor(() => expect(served.sandbox.requests.length).toBeGreaterThan(5), { timeout: 20_000 });
+    await expect.poll(() => served.sandbox.requests.length).toBeGreaterThan(5);
     await redis.kill();
     await redis.restart();
     expect(await redis.ask('DBSIZE')).toBe(0);

@@ -104,7 +104,7 @@ describe('fileJournal', () => {
     const { log, flush } = recordFlushes();
     const journal = fileJournal(path);
     const appended = journal.append(['a']).then(() => log.push('resolved'));
-    await vi.waitFor(() => expect(log).toContain('flushes'));
+    await expect.poll(() => log).toContain('flushes');
     expect(await readFile(path, 'utf8')).toBe('a\n');
     flush();
     await appended;
@@ -116,7 +116,7 @@ describe('fileJournal', () => {
     const { log, flush } = recordFlushes();
     const journal = fileJournal(path);
     const appended = ['a', 'b', 'c'].map((line) => journal.append([line]).then(() => log.push(`resolved ${line}`)));
-    await vi.waitFor(() => expect(log).toContain('flushes'));
+    await expect.poll(() => log).toContain('flushes');
     appended.push(...['d', 'e'].map((line) => journal.append([line]).then(() => log.push(`resolved ${line}`))));
     flush();
     await Promise.all(appended);

@@ -273,7 +273,7 @@ describe('exchanges break as a real fetch does', () => {
     const leave = new AbortController();
     const answer = rejectionOf(asked(sandbox, '/inventory', { signal: leave.signal }));
     const reason = new Error('enough');
-    await vi.waitFor(() => expect(sandbox.requests).toHaveLength(1));
+    await expect.poll(() => sandbox.requests).toHaveLength(1);
     expect(await soFar(answer)).toBe('pending');
     leave.abort(reason);
     expect(await answer).toBe(reason);
@@ -322,7 +322,7 @@ describe('exchanges break as a real fetch does', () => {
     sandbox.clock.hold();
     const settled = vi.fn();
     const answer = asked(sandbox, '/inventory').then(settled);
-    await vi.waitFor(() => expect(sandbox.requests[0]?.status).toBe(200));
+    await expect.poll(() => sandbox.requests[0]?.status).toBe(200);
     sandbox.clock.advance(4_999);
     await Promise.resolve();
     expect(settled).not.toHaveBeenCalled();

@@ -33,7 +33,7 @@ describe('the fetch of a sandbox', () => {
     leave.abort(new Error('too slow'));
     await expect(answer).rejects.toThrow('too slow');
     sandbox.clock.advance(100);
-    await vi.waitFor(() => expect(sandbox.requests[0]?.status).toBe(200));
+    await expect.poll(() => sandbox.requests[0]?.status).toBe(200);
   });
 
   test('ends the body with the reason of an abort while it is read', async () => {

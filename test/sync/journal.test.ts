@@ -1,5 +1,5 @@
 import { reply } from 'petstore-inventory';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   AuthenticationError,
   BadRequestError,
@@ -109,7 +109,7 @@ describe('a journal', () => {
     const controller = new AbortController();
     const wanted = pets(2, 6).map(([petId, quantity]) => ({ petId, quantity }));
     const job = syncInventory(store, wanted, { journal, concurrency: 2, signal: controller.signal });
-    await vi.waitFor(() => expect(journal.story).toContain('done 1'));
+    await expect.poll(() => journal.story).toContain('done 1');
     controller.abort();
     await job;
   });

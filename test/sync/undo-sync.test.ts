@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { reply } from '../../src/reply.ts';
 import { type Journal, type SyncReport, syncInventory, undoSync, type WantedEntry } from '../../src/sync/index.ts';
 import { StockJob } from '../../src/sync/stock-job.ts';
@@ -90,7 +90,7 @@ describe('undoSync', () => {
     };
     const [journal, undoJournal] = [new MemoryJournal(), new MemoryJournal()];
     const job = syncInventory(store, WANTED, { journal: elsewhere(journal), concurrency: 1 });
-    await vi.waitFor(() => expect(sent).toHaveLength(2));
+    await expect.poll(() => sent).toHaveLength(2);
     expect(await undoSync(store, { journal, undoJournal })).toEqual({ ...EMPTY, updated: 1, unchanged: 1, inDoubt: 1 });
     late.resolve();
     await job;
@@ -112,7 +112,7 @@ describe('undoSync', () => {
     };
     const [journal, undoJournal] = [new MemoryJournal(), new MemoryJournal()];
     const job = syncInventory(store, WANTED.slice(0, 1), { journal: elsewhere(journal) });
-    await vi.waitFor(() => expect(store.stock.get(1)).toBe(9));
+    await expect.poll(() => store.stock.get(1)).toBe(9);
     expect(await undoSync(store, { journal, undoJournal })).toEqual({ ...EMPTY, updated: 1, inDoubt: 1 });
     expect(await undoSync(store, { journal, undoJournal })).toEqual({ ...EMPTY, updated: 1, inDoubt: 1 });
     expect(store.stock.get(1)).toBe(5);
@@ -132,7 +132,7 @@ describe('undoSync', () => {
     const journal = new MemoryJournal();
     const controller = new AbortController();
     const job = syncInventory(store, WANTED, { journal, concurrency: 1, signal: controller.signal });
-    await vi.waitFor(() => expect(store.requests).toContain('PATCH 2 3'));
+    await expect.poll(() => store.requests).toContain('PATCH 2 3');
     const busy = {
       name: 'JournalError',
       code: 'journal_busy',

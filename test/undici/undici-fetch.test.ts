@@ -192,7 +192,7 @@ describe('a service that speaks only HTTP/2', () => {
     // No timer, which a busy machine may fire before the answer.
     const limit = new AbortController();
     const late = fetch(service.url, { signal: limit.signal }).catch((error: Error) => error.name);
-    await vi.waitFor(() => expect(service.asked).toHaveLength(1));
+    await expect.poll(() => service.asked).toHaveLength(1);
     const soon = async () => (await fetch(service.url)).text();
     const before = await soon();
     limit.abort(new DOMException('late', 'TimeoutError'));
@@ -206,7 +206,7 @@ describe('a service that speaks only HTTP/2', () => {
     });
     const client = clientOf(service.url, undiciFetch({ ca: authority.ca }));
     const patient = client.listInventory();
-    await vi.waitFor(() => expect(late).toHaveLength(1));
+    await expect.poll(() => late).toHaveLength(1);
     const hurried = await failureOf(client.listInventory({ attemptTimeoutMs: 100 }));
     for (const answer of late) answer();
     expect([hurried.kind, await patient]).toEqual(['timeout', items]);
@@ -540,7 +540,7 @@ describe('undiciFetch', () => {
     });
     const error = await failureOf(clientOf(service.url, undiciFetch()).listInventory());
     expect(error).toMatchObject({ kind: 'connection', message: expect.stringContaining('the body has 6 codings, more than 5') });
-    await vi.waitFor(() => expect(service.sockets.size).toBe(0));
+    await expect.poll(() => service.sockets.size).toBe(0);
   });
 
   test.runIf(createZstdCompress)('does not decode zstd with a window beyond 8 MiB', async () => {
@@ -610,18 +610,18 @@ describe('undiciFetch', () => {
     const ending = new AbortController();
     const init = { method: 'POST', body: body(), signal: ending.signal };
     const call = clientOf(silent.url, undiciFetch()).fetch('/orders', init).catch(String);
-    await vi.waitFor(() => expect(silent.sockets.size).toBe(1));
+    await expect.poll(() => silent.sockets.size).toBe(1);
     await collectGarbage();
     ending.abort();
     await call;
-    await vi.waitFor(() => expect(silent.sockets.size).toBe(0));
+    await expect.poll(() => silent.sockets.size).toBe(0);
   });
 
   test('ends the request of a Request at its abort, also after a garbage collection', async () => {
     await using silent = await startHttp(() => {});
     const ending = new AbortController();
     const call = undiciFetch()(new Request(silent.url, { signal: ending.signal }));
-    await vi.waitFor(() => expect(silent.sockets.size).toBe(1));
+    await expect.poll(() => silent.sockets.size).toBe(1);
     await collectGarbage();
     ending.abort('enough');
     await expect(call).rejects.toBe('enough');
@@ -630,7 +630,7 @@ describe('undiciFetch', () => {
   test('drops a body that a status cannot have, with its connection', async () => {
     await using service = await startHttp((_request, response) => response.writeHead(205).write(Buffer.alloc(8_000_000)));
     expect((await undiciFetch()(service.url)).status).toBe(205);
-    await vi.waitFor(() => expect(service.sockets.size).toBe(0));
+    await expect.poll(() => service.sockets.size).toBe(0);
   });
 });
 
