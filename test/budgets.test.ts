@@ -85,6 +85,11 @@ test('A call allocates at most two and a half times as much as a bare fetch', as
   expect(Math.min(...ratios.map((ofOperations) => Math.max(...ofOperations)))).toBeLessThanOrEqual(2.5);
 });
 
+test('A look at the log of a client that has been busy for a minute allocates at most 1 KiB', async () => {
+  const { bytes } = z.object({ bytes: z.number() }).parse(await measure('log.ts'));
+  expect(bytes / 1024).toBeLessThanOrEqual(1);
+});
+
 test('A client keeps at most 3 KiB, and one that made a call at most 4', async () => {
   const { made, called } = Kept.parse(await measure('clients.ts'));
   expect(made / 1024).toBeLessThanOrEqual(3);

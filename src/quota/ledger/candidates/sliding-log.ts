@@ -138,7 +138,9 @@ export class SlidingLog extends Candidate {
   #expire(nowMs: number): void {
     const [oldest] = this.#slots;
     if (!oldest || nowMs < oldest.firstMs + this.lengthMs) return;
-    const expired = this.#sentIn((slot) => this.#leavesAtMs(slot) <= nowMs);
+    const expired = this.#sentIn((slot) => this.#leavesAtMs(slot) <= nowMs, nowMs);
+    // The oldest slot of a busy log is nearly always about to leave, so slots are copied only when one does.
+    if (expired === 0) return;
     this.#sent -= expired;
     this.#gone = Math.max(0, this.#gone - expired);
     this.#slots = this.#slots.filter((slot) => this.#leavesAtMs(slot) > nowMs);
