@@ -1,4 +1,5 @@
 import type { Call } from '../../call.ts';
+import { defer } from '../../clock/deferred.ts';
 import { isRequestBound } from '../../clock/request-bound.ts';
 import { SteadyClock } from '../../clock/steady-clock.ts';
 import { LONGEST_TIMER_MS, startTimer } from '../../clock/timer.ts';
@@ -11,12 +12,15 @@ import type { Quota } from '../ledger/quota.ts';
 import type { QuotaSettings } from '../ledger/settings.ts';
 import { ClientLimits } from './client-limits.ts';
 import { type Permit, Permits } from './permit.ts';
-import { deadlineMs, Queue, type Queued, QueuedCall, type WaitingCall } from './queue.ts';
+import { deadlineMs, Queue, type QueuedCall, type WaitingCall } from './queue.ts';
 import { holdupBy, refusalInOutage, refusalToWait } from './refusal.ts';
 import { Releaser } from './releaser.ts';
 import type { RetryBudget } from './retry-budget.ts';
 
 const SWEEP_EVERY_MS = 1000;
+
+/** What the queue of calls that wait elsewhere sees of each: it takes no permit. */
+const ELSEWHERE = { number: 0, isAwake: () => false, resolve: () => {}, onLeave: () => {} };
 
 /**
  * Gives every attempt on one address and key its permit: at once if quota is free, else from a queue when the ledger allows it.
@@ -28,7 +32,7 @@ export class Gate {
   readonly #queue = new Queue();
   readonly #permits: Permits;
   // Calls that wait for an earlier update of their pet, or to be tried again, and not here. Created with the first one: most keys have none.
-  #watched: Queue<Queued> | undefined;
+  #watched: Queue | undefined;
   #sweptAtMs = 0;
   // The outlook of the key when the calls in the queue last had to wait.
   #outlook = FULL;
@@ -151,7 +155,7 @@ export class Gate {
       onRefusal(refusal);
       return () => {};
     }
-    const watched = { ...waiting, limits, number: 0, isReturned: false, isAwake: () => false, refuse: onRefusal };
+    const watched = { ...waiting, ...ELSEWHERE, limits, reject: onRefusal };
     this.#watched ??= new Queue();
     this.#watched.add(watched);
     // The timer may have to end earlier.
@@ -184,24 +188,27 @@ export class Gate {
 
   /** The call is queued before its wait is reported, since a listener may abort the call, or make another one. */
   #wait(waiting: WaitingCall, { limits, outlook, nowMs }: { limits: ClientLimits; outlook: Outlook; nowMs: number }): Promise<Permit> {
-    const { call } = waiting;
-    const queued: QueuedCall = new QueuedCall(waiting, {
-      limits,
-      nowMs,
-      onAbort: () => this.#abandon(queued),
-      onLook: () => this.#look(),
-      // If the key has quota left, the client's own limits hold the call up.
-      holdup: () => holdupBy(this.#outlook.free > 0 ? limits.look(call.priority, this.#clock.now()) : this.#outlook, this.#clock),
-    });
+    const { call, waitsFromMs } = waiting;
+    const { promise, resolve, reject, isAwake } = defer<Permit>(() => this.#look());
+    const onAbort = () => this.#abandon(queued);
+    const onLeave = () => {
+      call.holdup = undefined;
+      call.signal.removeEventListener('abort', onAbort);
+      call.waitedMs += this.#clock.now() - nowMs;
+    };
+    const queued = { call, waitsFromMs, limits, number: 0, resolve, reject, isAwake, onLeave };
+    call.signal.addEventListener('abort', onAbort);
+    // If the key has quota left, the client's own limits hold the call up.
+    call.holdup = () => holdupBy(this.#outlook.free > 0 ? limits.look(call.priority, this.#clock.now()) : this.#outlook, this.#clock);
     this.#queue.add(queued);
     call.emit('wait', (event) => ({ ...event, reason: outlook.reason, ms: waitMs(outlook, nowMs) }));
     this.#pump();
-    return queued.permit.promise;
+    return promise;
   }
 
   #abandon(queued: QueuedCall): void {
     this.#queue.remove(queued);
-    queued.refuse(queued.call.signal.reason, this.#clock.now());
+    queued.reject(queued.call.signal.reason);
     if (this.#queue.size === 0) this.#pump();
   }
 
@@ -211,7 +218,7 @@ export class Gate {
     if (nowMs - this.#sweptAtMs >= SWEEP_EVERY_MS) {
       this.#sweptAtMs = nowMs;
       // Incoming requests may have ended.
-      this.#queue.refuse(({ call }) => (call.isGone ? call.goneReason : undefined), nowMs);
+      this.#queue.refuse(({ call }) => (call.isGone ? call.goneReason : undefined));
       this.#permits.dropGone(nowMs);
     }
     this.#pump();
@@ -267,7 +274,7 @@ export class Gate {
     if (!passing) return this.#wakeAt(this.#ledger.ceilingLookAtMs(nowMs), nowMs);
     this.#isReleasing = true;
     // If the limiter cannot be loaded, every waiting call fails, and the next call tries to load it again.
-    const failed = (cause: unknown) => this.#queue.refuse(({ call }) => partNotLoaded('bottleneck', call, cause), this.#clock.now());
+    const failed = (cause: unknown) => this.#queue.refuse(({ call }) => partNotLoaded('bottleneck', call, cause));
     void passing.catch(failed).then(() => {
       this.#isReleasing = false;
       this.#pump();
@@ -283,8 +290,10 @@ export class Gate {
       if (!queued) return;
       const permit = this.#permits.give(queued.call, queued.limits, nowMs);
       // The permit may have brought a `quotaStore` event, whose listener may have aborted the call.
-      if (queued.call.signal.aborted) permit.cancel();
-      else queued.admit(permit, nowMs);
+      if (queued.call.signal.aborted) {
+        permit.cancel();
+        queued.reject(queued.call.signal.reason);
+      } else queued.resolve(permit);
     }
   }
 
@@ -300,12 +309,12 @@ export class Gate {
   }
 
   /** Refuses the calls that would wait longer than they allow. */
-  #refuseIn(queue: Queue<Queued>, ofKey: Outlook, nowMs: number): void {
+  #refuseIn(queue: Queue, ofKey: Outlook, nowMs: number): void {
     const isOutageTooLong = queue.firstDeadlineMs(this.#ledger.outageSinceMs) <= nowMs;
     for (const lane of queue.lanes()) {
       const outlooks = [ofKey, lane.look(nowMs)] as const;
       if (isOutageTooLong || outlooks.some((outlook) => this.#isTooLong(outlook, lane.leastMaxWaitMs, nowMs)))
-        queue.refuse((queued) => this.#refusalOf(queued, outlooks, nowMs), nowMs, [lane]);
+        queue.refuse((queued) => this.#refusalOf(queued, outlooks, nowMs), [lane]);
     }
   }
 

@@ -1,5 +1,5 @@
 import type { Call } from '../../call.ts';
-import { type Deferred, defer } from '../../clock/deferred.ts';
+import type { Deferred } from '../../clock/deferred.ts';
 import { type Outlook, waitMs } from '../ledger/ledger.ts';
 import type { ClientLimits } from './client-limits.ts';
 import type { Permit } from './permit.ts';
@@ -14,72 +14,13 @@ export interface WaitingCall {
   waitsFromMs: number;
 }
 
-/** A call in a queue, which is refused if its wait is longer than it allows. */
-export interface Queued extends WaitingCall {
+/** A call in a queue: it gets a permit, or is refused if its wait is longer than it allows. */
+export interface QueuedCall extends WaitingCall, Omit<Deferred<Permit>, 'promise'> {
   limits: ClientLimits;
   /** Its place in the order in which calls joined the queue; 0 for one that keeps the place of its first attempt. */
   number: number;
-  /** Whether the call keeps its place: its first attempt failed. After another failure it goes behind the calls that wait for their first. */
-  isReturned: boolean;
-  /** Whether it can still use a permit. */
-  isAwake(): boolean;
-  refuse(reason: unknown, nowMs: number): void;
-}
-
-interface QueuedCallStart {
-  limits: ClientLimits;
-  nowMs: number;
-  onAbort: () => void;
-  /** Called at intervals while the call waits, in runtimes where promises are bound to requests. */
-  onLook: () => void;
-  holdup: Call['holdup'];
-}
-
-/** One call that waits for its permit, until it is admitted or refused. */
-export class QueuedCall implements Queued {
-  readonly call: Call;
-  readonly waitsFromMs: number;
-  readonly limits: ClientLimits;
-  /** Rejects when the call is refused or aborted. */
-  readonly permit: Deferred<Permit>;
-  number = 0;
-  readonly #sinceMs: number;
-  readonly #onAbort: () => void;
-
-  constructor({ call, waitsFromMs }: WaitingCall, { limits, nowMs, onAbort, onLook, holdup }: QueuedCallStart) {
-    this.call = call;
-    this.waitsFromMs = waitsFromMs;
-    call.holdup = holdup;
-    this.limits = limits;
-    this.#sinceMs = nowMs;
-    this.permit = defer(onLook);
-    this.#onAbort = onAbort;
-    call.signal.addEventListener('abort', onAbort);
-  }
-
-  get isReturned(): boolean {
-    return this.call.attempts === 1;
-  }
-
-  isAwake(): boolean {
-    return this.permit.isAwake();
-  }
-
-  admit(permit: Permit, nowMs: number): void {
-    this.#end(nowMs);
-    this.permit.resolve(permit);
-  }
-
-  refuse(reason: unknown, nowMs: number): void {
-    this.#end(nowMs);
-    this.permit.reject(reason);
-  }
-
-  #end(nowMs: number): void {
-    this.call.holdup = undefined;
-    this.call.signal.removeEventListener('abort', this.#onAbort);
-    this.call.waitedMs += nowMs - this.#sinceMs;
-  }
+  /** Called when it has left the queue, before it is settled. */
+  onLeave(): void;
 }
 
 /** Until when a call waits for the end of an outage: `maxWaitMs` counts from the start of the call or of the outage, whichever is later. */
@@ -88,15 +29,15 @@ export function deadlineMs({ call, waitsFromMs }: WaitingCall, outageSinceMs: nu
 }
 
 /** The queued calls of one client and priority, in their order. */
-class Lane<Member extends Queued> {
+class Lane {
   readonly limits: ClientLimits;
   readonly priority: Call['priority'];
   /** Lower bound of `maxWaitMs`; may be stale, since it stays when a call leaves. */
   leastMaxWaitMs = Number.POSITIVE_INFINITY;
   // Maps keep the order of insertion and delete in constant time.
-  readonly #new = new Map<Call, Member>();
-  // Calls whose first attempt failed: each was sent before all calls that still wait for theirs.
-  readonly #returned = new Map<Call, Member>();
+  readonly #new = new Map<Call, QueuedCall>();
+  // Calls whose first attempt failed: each was sent before all calls that still wait for theirs. After another failure a call is a new one.
+  readonly #returned = new Map<Call, QueuedCall>();
 
   constructor(limits: ClientLimits, priority: Call['priority']) {
     this.limits = limits;
@@ -117,12 +58,12 @@ class Lane<Member extends Queued> {
     return this.#returned.size + this.#new.size;
   }
 
-  add(queued: Member): void {
-    (queued.isReturned ? this.#returned : this.#new).set(queued.call, queued);
+  add(queued: QueuedCall): void {
+    (queued.number === 0 ? this.#returned : this.#new).set(queued.call, queued);
     this.leastMaxWaitMs = Math.min(this.leastMaxWaitMs, queued.call.options.maxWaitMs);
   }
 
-  get(call: Call): Member | undefined {
+  get(call: Call): QueuedCall | undefined {
     return this.#new.get(call) ?? this.#returned.get(call);
   }
 
@@ -131,21 +72,15 @@ class Lane<Member extends Queued> {
   }
 
   /** In their order; calls may be removed meanwhile. */
-  *calls(): Iterable<Member> {
+  *calls(): Iterable<QueuedCall> {
     yield* this.#returned.values();
     yield* this.#new.values();
   }
 
   /** The first call that can still use a permit. */
-  get first(): Member | undefined {
+  get first(): QueuedCall | undefined {
     for (const queued of this.calls()) if (queued.isAwake()) return queued;
     return undefined;
-  }
-
-  /** Makes the lower bound exact. */
-  measure(): void {
-    this.leastMaxWaitMs = Number.POSITIVE_INFINITY;
-    for (const { call } of this.calls()) this.leastMaxWaitMs = Math.min(this.leastMaxWaitMs, call.options.maxWaitMs);
   }
 }
 
@@ -154,9 +89,9 @@ class Lane<Member extends Queued> {
  * attempt fails. Calls of a client that has used its concurrency or its share do not hold up other clients. A call is removed from the
  * middle in constant time.
  */
-export class Queue<Member extends Queued = QueuedCall> {
+export class Queue {
   // The lanes of clients with queued calls; created when a call first waits.
-  #lanes: Map<ClientLimits, Record<Call['priority'], Lane<Member>>> | undefined;
+  #lanes: Map<ClientLimits, Record<Call['priority'], Lane>> | undefined;
   #size = 0;
   #added = 0;
   // Lower bound of the deadlines for the outage that began at `#outageSinceMs`; may be stale.
@@ -181,21 +116,21 @@ export class Queue<Member extends Queued = QueuedCall> {
     return this.#firstDeadlineMs;
   }
 
-  add(queued: Member): void {
+  add(queued: QueuedCall): void {
     const lane = this.#laneOf(queued.limits, queued.call.priority);
-    queued.number = queued.isReturned ? 0 : ++this.#added;
+    queued.number = queued.call.attempts === 1 ? 0 : ++this.#added;
     lane.add(queued);
     this.#size++;
     this.#measure(queued);
   }
 
-  #measure(queued: Member): void {
+  #measure(queued: QueuedCall): void {
     if (this.#outageSinceMs !== undefined) this.#firstDeadlineMs = Math.min(this.#firstDeadlineMs, deadlineMs(queued, this.#outageSinceMs));
   }
 
-  #laneOf(limits: ClientLimits, priority: Call['priority']): Lane<Member> {
+  #laneOf(limits: ClientLimits, priority: Call['priority']): Lane {
     this.#lanes ??= new Map();
-    const lanes = this.#lanes.get(limits) ?? { normal: new Lane<Member>(limits, 'normal'), low: new Lane<Member>(limits, 'low') };
+    const lanes = this.#lanes.get(limits) ?? { normal: new Lane(limits, 'normal'), low: new Lane(limits, 'low') };
     this.#lanes.set(limits, lanes);
     return lanes[priority];
   }
@@ -205,18 +140,23 @@ export class Queue<Member extends Queued = QueuedCall> {
     for (const { low } of this.#lanes?.values() ?? []) {
       const queued = low.get(call);
       if (!queued) continue;
-      this.remove(queued);
+      this.#take(queued);
       this.add(queued);
       return;
     }
   }
 
-  remove({ call, limits }: Pick<Queued, 'call' | 'limits'>): void {
+  remove(queued: QueuedCall): void {
+    if (this.#take(queued)) queued.onLeave();
+  }
+
+  #take({ call, limits }: QueuedCall): boolean {
     const lanes = this.#lanes?.get(limits);
-    if (!lanes?.normal.remove(call) && !lanes?.low.remove(call)) return;
+    if (!lanes?.normal.remove(call) && !lanes?.low.remove(call)) return false;
     this.#size--;
     if (lanes.normal.size + lanes.low.size === 0) this.#lanes?.delete(limits);
     if (this.#size === 0) this.#outageSinceMs = undefined;
+    return true;
   }
 
   /** How many calls the limits of their clients let take a permit. */
@@ -236,7 +176,7 @@ export class Queue<Member extends Queued = QueuedCall> {
   }
 
   /** Takes the next call whose client may send. */
-  shift(nowMs: number): Member | undefined {
+  shift(nowMs: number): QueuedCall | undefined {
     const next = this.#firstIn((lane) => lane.ready(nowMs) > 0);
     if (next) this.remove(next);
     return next;
@@ -252,16 +192,18 @@ export class Queue<Member extends Queued = QueuedCall> {
     this.first?.emit('queue', (event) => ({ ...event, reason: outlook.reason, calls, ms }));
   }
 
-  /** Refuses the calls of these lanes for which there is a refusal. */
-  refuse(refusalOf: (queued: Member) => unknown, nowMs: number, lanes = this.lanes()): void {
+  /** Refuses the calls of these lanes for which there is a refusal, and makes the lower bounds exact. */
+  refuse(refusalOf: (queued: QueuedCall) => unknown, lanes = this.lanes()): void {
     for (const lane of lanes) {
+      lane.leastMaxWaitMs = Number.POSITIVE_INFINITY;
       for (const queued of lane.calls()) {
         const refusal = refusalOf(queued);
-        if (refusal === undefined) continue;
-        this.remove(queued);
-        queued.refuse(refusal, nowMs);
+        if (refusal === undefined) lane.leastMaxWaitMs = Math.min(lane.leastMaxWaitMs, queued.call.options.maxWaitMs);
+        else {
+          this.remove(queued);
+          queued.reject(refusal);
+        }
       }
-      lane.measure();
     }
     // The deadlines are measured again when they are needed next.
     this.#outageSinceMs = undefined;
@@ -272,8 +214,8 @@ export class Queue<Member extends Queued = QueuedCall> {
     return this.#firstIn(() => true)?.call;
   }
 
-  #firstIn(isWanted: (lane: Lane<Member>) => boolean): Member | undefined {
-    let first: Member | undefined;
+  #firstIn(isWanted: (lane: Lane) => boolean): QueuedCall | undefined {
+    let first: QueuedCall | undefined;
     for (const lane of this.lanes()) {
       if (first && lane.priority === 'low' && first.call.priority === 'normal') break;
       const next = isWanted(lane) ? lane.first : undefined;
@@ -283,7 +225,7 @@ export class Queue<Member extends Queued = QueuedCall> {
   }
 
   /** Those of normal priority come first. */
-  *lanes(): Iterable<Lane<Member>> {
+  *lanes(): Iterable<Lane> {
     for (const priority of ['normal', 'low'] as const) for (const lanes of this.#lanes?.values() ?? []) yield lanes[priority];
   }
 }
