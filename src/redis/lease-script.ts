@@ -22,7 +22,8 @@ end
 record.writtenAtMs = now
 local plan = request.plan.requestsPerMinute or UNLIMITED
 
-local function add(counts, name, more) counts[name] = (counts[name] or 0) + more end
+local function underWay(window) return window and window.endsAtMs > now and window or nil end
+local function add(counts, slot, more) counts[slot] = (counts[slot] or 0) + more end
 local function takeBack(counts, returned)
   local newestFirst = {}
   for slot in pairs(counts) do table.insert(newestFirst, slot) end
@@ -34,46 +35,32 @@ local function takeBack(counts, returned)
   end
 end
 local function slotOf(length) return string.format('%.0f', math.floor(now / length)) end
-local function dropBelow(slots, first)
-  for slot in pairs(slots) do if tonumber(slot) < first then slots[slot] = nil end end
+local function forgetOld(counts, length, kept)
+  for slot in pairs(counts) do if tonumber(slot) < math.floor(now / length) - kept then counts[slot] = nil end end
 end
-local function sum(slots, first)
+local function sum(counts, first)
   local total = 0
-  for slot, granted in pairs(slots) do
+  for slot, granted in pairs(counts) do
     if tonumber(slot) >= (first or 0) then total = total + granted end
   end
   return total
 end
-local function firstSlot(slots, length, count)
+local function firstLeavesAt(counts, length, kept)
   local first
-  for slot, granted in pairs(slots) do
+  for slot, granted in pairs(counts) do
     if granted > 0 and (not first or tonumber(slot) < first) then first = tonumber(slot) end
   end
-  return first and (first + count + 1) * length or 0
+  return first and (first + kept + 1) * length or 0
 end
-local function size(counts)
+local function sizeOf(members)
   local total = 0
-  for _ in pairs(counts) do total = total + 1 end
+  for _ in pairs(members) do total = total + 1 end
   return total
 end
-local function isKnown() return record.minute ~= nil and record.minute.endsAtMs > now end
-local function lastLimit()
-  local minute = record.minute
-  return minute and minute.limit > 0 and minute.endsAtMs == record.turnedAtMs and minute.limit or UNLIMITED
-end
-local function freeByPlan() return math.min(plan, lastLimit()) - math.min(sum(record.minuteSlots), record.sinceTurn) end
-local function freeInDay()
-  local day = record.day and record.day.endsAtMs > now and record.day
-  local granted = sum(record.daySlots, day and math.floor((day.endsAtMs - 86400000) / DAY_SLOT))
-  return math.min(day and day.left or UNLIMITED, (request.plan.requestsPerDay or record.limitPerDay or UNLIMITED) - granted)
-end
-local function refuse(wait, reason)
-  return { granted = 0, expiresInMs = 0, resetAtMs = 0, waitMs = wait, reason = reason, members = size(record.members) }
-end
+
 local function planTurnsAt()
   local minute = record.minute
-  if not minute or minute.resetAtMs == 0 or minute.endsAtMs - record.turnedAtMs < 54000 then return math.huge end
-  return minute.endsAtMs
+  return minute and minute.resetAtMs ~= 0 and minute.endsAtMs - record.turnedAtMs >= 54000 and minute.endsAtMs or math.huge
 end
 local function turn()
   local turnsAt = planTurnsAt()
@@ -82,57 +69,69 @@ local function turn()
   record.beforeTurn = record.sinceTurn
   record.sinceTurn = 0
 end
-local function waitForQuota()
-  local day, byPlan, minute = 0, 0, 0
-  if freeInDay() < 1 then
-    day = (record.day and record.day.endsAtMs > now and record.day.endsAtMs or firstSlot(record.daySlots, DAY_SLOT, 144)) - now
-  end
-  if freeByPlan() < 1 then byPlan = math.min(planTurnsAt(), firstSlot(record.minuteSlots, SLOT, 12)) - now end
-  if isKnown() and record.minute.left < 1 then
-    local rounds = 1 + (record.minute.carried and record.minute.carried.requests or 0) / size(record.members)
-    minute = math.ceil((record.minute.endsAtMs - now) / rounds)
-  end
-  return refuse(math.max(1, day, byPlan, minute), 'quota')
+local function freeByPlan()
+  local minute = record.minute
+  local isTurned = minute and minute.limit > 0 and minute.endsAtMs == record.turnedAtMs
+  return math.min(plan, isTurned and minute.limit or UNLIMITED) - math.min(sum(record.minuteSlots), record.sinceTurn)
+end
+local function freeInDay()
+  local day = underWay(record.day)
+  local granted = sum(record.daySlots, day and math.floor((day.endsAtMs - 86400000) / DAY_SLOT))
+  return math.min(day and day.left or UNLIMITED, (request.plan.requestsPerDay or record.limitPerDay or UNLIMITED) - granted)
+end
+local function waitMsOf()
+  local day, minute = underWay(record.day), underWay(record.minute)
+  local dayAt = day and day.endsAtMs or firstLeavesAt(record.daySlots, DAY_SLOT, 144)
+  local planAt = math.min(planTurnsAt(), firstLeavesAt(record.minuteSlots, SLOT, 12))
+  local rounds = 1 + (minute and minute.carried and minute.carried.requests or 0) / sizeOf(record.members)
+  return math.max(1, freeInDay() < 1 and dayAt - now or 0, freeByPlan() < 1 and planAt - now or 0,
+    minute and minute.left < 1 and math.ceil((minute.endsAtMs - now) / rounds) or 0)
 end
 local function count(granted)
-  if isKnown() then record.minute.left = record.minute.left - granted end
+  local minute, member = underWay(record.minute), record.members[request.member]
+  if minute then minute.left = minute.left - granted end
   if record.day then record.day.left = record.day.left - granted end
   record.sinceTurn = record.sinceTurn + granted
   add(record.minuteSlots, slotOf(SLOT), granted)
   add(record.daySlots, slotOf(DAY_SLOT), granted)
-  local member = record.members[request.member]
   if member then member.granted = member.granted + granted end
 end
 
-local function giveBack()
-  local ofDay = request.returned + request.uncounted
-  if ofDay == 0 then return end
-  takeBack(record.minuteSlots, request.returned)
-  takeBack(record.daySlots, ofDay)
-  record.sinceTurn = math.max(0, record.sinceTurn - request.returned)
-  if record.day then record.day.left = record.day.left + ofDay end
-  if not record.minute or record.minute.resetAtMs ~= request.returnedResetAtMs then return end
-  record.minute.left = record.minute.left + request.returned
-  local member = record.members[request.member]
-  if member then member.granted = member.granted - request.returned end
+local function refill()
+  local minute = underWay(record.minute)
+  if not minute or not minute.carried or now <= minute.carried.atMs then return end
+  local requests, atMs = minute.carried.requests, minute.carried.atMs
+  local gone = math.floor(requests * (now - atMs) / (minute.endsAtMs - atMs))
+  if gone < 1 then return end
+  minute.left = minute.left + gone
+  minute.carried = { requests = requests - gone, atMs = now }
 end
-local function lateOf()
-  local late = request.unanswered
-  for _, one in ipairs(request.lateAnswers) do
-    if one.resetAtMs == record.minute.resetAtMs and one.remaining < (record.minute.firstRemaining or 0) then late = late + 1 end
-  end
-  return late
+local function giveBack()
+  local returned, ofDay = request.returned, request.returned + request.uncounted
+  takeBack(record.minuteSlots, returned)
+  takeBack(record.daySlots, ofDay)
+  record.sinceTurn = math.max(0, record.sinceTurn - returned)
+  if record.day then record.day.left = record.day.left + ofDay end
+  local minute, member = record.minute, record.members[request.member]
+  if not minute or minute.resetAtMs ~= request.returnedResetAtMs then return end
+  minute.left = minute.left + returned
+  if member then member.granted = member.granted - returned end
 end
 local function isFresh(window) return window and window.endsInMs > 0 and now - window.ageMs >= record.closedUntilMs end
 local function observeDay(window)
-  if record.day and window.resetAtMs < record.day.resetAtMs then return end
-  local before = record.day and record.day.resetAtMs == window.resetAtMs and record.day.left or UNLIMITED
+  local day = record.day
+  if day and window.resetAtMs < day.resetAtMs then return end
+  local before = day and day.resetAtMs == window.resetAtMs and day.left or UNLIMITED
   record.day = { left = math.min(before, window.remaining), resetAtMs = window.resetAtMs, endsAtMs = now + window.endsInMs }
 end
-local function describe(window)
-  if record.minute.resetAtMs ~= 0 or now - window.ageMs < record.minute.endsAtMs - MINUTE then return end
-  local left = math.max(0, math.min(window.remaining, window.limit - (UNLIMITED - record.minute.left)))
+local function describe(minute, window)
+  if minute.resetAtMs ~= 0 or now - window.ageMs < minute.endsAtMs - MINUTE then return end
+  local left = math.max(0, math.min(window.remaining, window.limit - (UNLIMITED - minute.left)))
   record.minute = { limit = window.limit, left = left, firstRemaining = window.remaining, resetAtMs = window.resetAtMs, endsAtMs = now + window.endsInMs }
+end
+local function carriedOver(window)
+  local weighted = math.floor((record.beforeTurn or 0) * window.endsInMs / MINUTE)
+  return { requests = math.max(0, math.min(window.limit - window.remaining - record.sinceTurn, weighted)), atMs = now }
 end
 local function beginMinute(minute)
   for name, member in pairs(record.members) do
@@ -143,55 +142,44 @@ local function beginMinute(minute)
   record.minute = minute
   record.probeUntilMs = 0
 end
-local function refill()
-  local minute = isKnown() and record.minute
-  if not minute or not minute.carried or now <= minute.carried.atMs then return end
-  local requests, atMs = minute.carried.requests, minute.carried.atMs
-  local gone = math.floor(requests * (now - atMs) / (minute.endsAtMs - atMs))
-  if gone < 1 then return end
-  minute.left = minute.left + gone
-  minute.carried = { requests = requests - gone, atMs = now }
-end
-local function carriedOver(window)
-  local weighted = math.floor((record.beforeTurn or 0) * window.endsInMs / MINUTE)
-  return { requests = math.max(0, math.min(window.limit - window.remaining - record.sinceTurn, weighted)), atMs = now }
-end
 local function observeMinute(window)
-  if isKnown() then
-    if window.resetAtMs ~= record.minute.resetAtMs then return describe(window) end
-    record.minute.limit = record.minute.limit == 0 and 0 or window.limit
-    if not record.minute.carried then record.minute.left = math.min(record.minute.left, window.remaining) end
+  local known, before = underWay(record.minute), record.minute
+  if known then
+    if window.resetAtMs ~= known.resetAtMs then return describe(known, window) end
+    known.limit = known.limit == 0 and 0 or window.limit
+    if not known.carried then known.left = math.min(known.left, window.remaining) end
     return
   end
   local isOwnProbe = record.probeBy == request.member
-  local before = record.minute
   local isOver = before and (window.resetAtMs < before.resetAtMs or window.resetAtMs == before.resetAtMs and before.endsAtMs > 0)
   if isOver and not (isOwnProbe and request.isProbeAnswered) then return end
   turn()
-  local isForgotten = record.minute == nil and not record.members[request.member] and not request.isProbeAnswered
+  local isForgotten = not before and not record.members[request.member] and not request.isProbeAnswered
   local probes = record.probeUntilMs > now and not isOwnProbe and 1 or 0
-  local left = math.max(0, window.remaining - probes)
   local isWeighted = window.isWeighted or before and before.endsAtMs > 0 and before.carried
-  beginMinute({ limit = isForgotten and 0 or window.limit, left = left, firstRemaining = window.remaining,
+  beginMinute({ limit = isForgotten and 0 or window.limit, left = math.max(0, window.remaining - probes), firstRemaining = window.remaining,
     resetAtMs = window.resetAtMs, endsAtMs = now + window.endsInMs, carried = isWeighted and carriedOver(window) or nil })
 end
 local function observe()
+  local minute, known = request.minute, record.minute
   if isFresh(request.day) then observeDay(request.day) end
-  if request.minute and record.minute and request.minute.resetAtMs == record.minute.resetAtMs then
-    record.minute.endsAtMs = math.min(record.minute.endsAtMs, now + request.minute.endsInMs)
-  end
-  if isFresh(request.minute) then observeMinute(request.minute) end
+  if minute and known and known.resetAtMs == minute.resetAtMs then known.endsAtMs = math.min(known.endsAtMs, now + minute.endsInMs) end
+  if isFresh(minute) then observeMinute(minute) end
   if not request.isProbeAnswered or record.probeBy ~= request.member or record.probeUntilMs == 0 then return end
-  local isDescribed = request.minute and now - request.minute.ageMs >= record.probeUntilMs - 1000
-  if not isKnown() and not isDescribed then
+  local isDescribed = minute and now - minute.ageMs >= record.probeUntilMs - 1000
+  if not underWay(record.minute) and not isDescribed then
     beginMinute({ limit = UNLIMITED, left = UNLIMITED, firstRemaining = UNLIMITED, resetAtMs = 0, endsAtMs = now + MINUTE })
   end
   record.probeUntilMs = 0
 end
+
+local function refuse(reason, wait)
+  return { granted = 0, expiresInMs = 0, resetAtMs = 0, waitMs = wait, reason = reason, members = sizeOf(record.members) }
+end
 local function grantProbe()
-  if record.probeUntilMs > now then return refuse(25, 'probe') end
+  if record.probeUntilMs > now then return refuse('probe', 25) end
   turn()
-  if math.min(freeByPlan(), freeInDay()) < 1 then return waitForQuota() end
+  if math.min(freeByPlan(), freeInDay()) < 1 then return refuse('quota', waitMsOf()) end
   for name, member in pairs(record.members) do
     if now - (member.requestedAtMs or 0) > (record.minute and 2 or 1) * MINUTE then record.members[name] = nil end
   end
@@ -201,37 +189,43 @@ local function grantProbe()
   count(1)
   return { granted = 1, expiresInMs = 1000, resetAtMs = 0, waitMs = 0, reason = 'probe', members = 1 }
 end
-local function partOf(free, members)
+local function lateOf(minute)
+  local late = request.unanswered
+  for _, one in ipairs(request.lateAnswers) do
+    if one.resetAtMs == minute.resetAtMs and one.remaining < (minute.firstRemaining or 0) then late = late + 1 end
+  end
+  return late
+end
+local function partOf(free)
   local total, kept = free, 0
   for _, member in pairs(record.members) do total = total + member.granted end
-  local part = math.floor(total / members)
+  local even = math.floor(total / sizeOf(record.members))
   for name, member in pairs(record.members) do
-    if name ~= request.member and now - (member.requestedAtMs or 0) <= 1000 then kept = kept + math.max(0, part - member.granted) end
+    if name ~= request.member and now - (member.requestedAtMs or 0) <= 1000 then kept = kept + math.max(0, even - member.granted) end
   end
-  local lacking = math.max(0, part - record.members[request.member].granted)
+  local lacking = math.max(0, even - record.members[request.member].granted)
   return math.max(free - kept, lacking > 0 and math.max(1, math.floor(free * lacking / (lacking + kept))) or 0)
 end
 local function grant()
-  if record.closedUntilMs > now then return refuse(record.closedUntilMs - now, 'closed') end
-  if not isKnown() then return grantProbe() end
-  if record.minute.limit == 0 then return refuse(record.minute.endsAtMs - now, 'lost') end
-  local member = record.members[request.member]
-  if not member or member.isExpected then record.minute.left = math.max(0, record.minute.left - lateOf()) end
+  if record.closedUntilMs > now then return refuse('closed', record.closedUntilMs - now) end
+  local minute, member = underWay(record.minute), record.members[request.member]
+  if not minute then return grantProbe() end
+  local expiresIn = minute.endsAtMs - now
+  if minute.limit == 0 then return refuse('lost', expiresIn) end
+  if not member or member.isExpected then minute.left = math.max(0, minute.left - lateOf(minute)) end
   record.members[request.member] = { granted = member and member.granted or 0, requestedAtMs = now }
-  local free = math.min(record.minute.left, freeByPlan(), freeInDay())
-  if free < 1 then return waitForQuota() end
-  local members = size(record.members)
-  local own = partOf(free, members)
-  if own < 1 then return refuse(math.min(150, record.minute.endsAtMs - now), 'quota') end
-  local most = math.max(1, math.floor(math.min(record.minute.limit / 20, plan / 20, free / (2 * members))))
-  local granted = math.min(request.wanted, most, own)
+  local free = math.min(minute.left, freeByPlan(), freeInDay())
+  if free < 1 then return refuse('quota', waitMsOf()) end
+  local part, members = partOf(free), sizeOf(record.members)
+  if part < 1 then return refuse('quota', math.min(150, expiresIn)) end
+  local most = math.max(1, math.floor(math.min(minute.limit / 20, plan / 20, free / (2 * members))))
+  local granted = math.min(request.wanted, most, part)
   count(granted)
-  return { granted = granted, expiresInMs = record.minute.endsAtMs - now, resetAtMs = record.minute.resetAtMs, waitMs = 0, reason = 'quota',
-    members = members }
+  return { granted = granted, expiresInMs = expiresIn, resetAtMs = minute.resetAtMs, waitMs = 0, reason = 'quota', members = members }
 end
 
-dropBelow(record.minuteSlots, math.floor(now / SLOT) - 12)
-dropBelow(record.daySlots, math.floor(now / DAY_SLOT) - 144)
+forgetOld(record.minuteSlots, SLOT, 12)
+forgetOld(record.daySlots, DAY_SLOT, 144)
 refill()
 if request.plan.requestsPerDay or isFresh(request.minute) then record.limitPerDay = request.limitPerDay or request.plan.requestsPerDay end
 if request.closedForMs > 0 then
@@ -244,7 +238,7 @@ local sender = record.members[request.member]
 if sender and sender.number and request.number <= sender.number then request.returned, request.uncounted = 0, 0 end
 giveBack()
 observe()
-local response = request.wanted > 0 and grant() or refuse(0, 'quota')
+local response = request.wanted > 0 and grant() or refuse('quota', 0)
 sender = record.members[request.member]
 if sender then sender.number = request.number end
 redis.call('SET', KEYS[1], cjson.encode(record), 'PX', string.format('%.0f', math.max(90000000, record.closedUntilMs - now + MINUTE)))

@@ -50,7 +50,7 @@ export const BREAKS: Readonly<Record<string, Break>> = {
   },
   'leases: every process sends a probe': {
     path: 'quota/lease/quota-record.ts',
-    before: "if (record.probeUntilMs > nowMs) return refuse(record, { waitMs: PROBE_POLL_MS, reason: 'probe' });",
+    before: "if (record.probeUntilMs > nowMs) return refuse(exchange, 'probe', PROBE_POLL_MS);",
     after: '',
   },
   'client: a call settles twice': {
@@ -65,7 +65,7 @@ export const BREAKS: Readonly<Record<string, Break>> = {
   },
   'leases: the store forgets a closure': {
     path: 'quota/lease/quota-record.ts',
-    before: 'if (request.closedForMs > 0) close(record, nowMs + request.closedForMs);',
+    before: 'record.closedUntilMs = Math.max(record.closedUntilMs, nowMs + request.closedForMs);',
     after: '',
   },
   'file: a journal stays open': {

@@ -11,33 +11,24 @@ const LONGEST_MS = 1e15;
 
 const REASONS: readonly unknown[] = ['closed', 'quota', 'probe', 'lost'] satisfies LeaseResponse['reason'][];
 
-/** The type of each field, checked by hand, since zod would be loaded by every process with a store. */
-const IS_FIELD: Readonly<Record<keyof LeaseResponse, (value: unknown) => boolean>> = {
+/** What is valid in each field, checked by hand, since zod would be loaded by every process with a store. */
+const IS_FIELD: Readonly<Record<keyof LeaseResponse, (value: unknown, answer: object) => boolean>> = {
   granted: isCount,
-  expiresInMs: isMilliseconds,
+  // A lease without slots does not expire.
+  expiresInMs: (value, answer) => isMilliseconds(value) && (value > 0 || Reflect.get(answer, 'granted') === 0),
   resetAtMs: isMilliseconds,
   waitMs: isMilliseconds,
   reason: (value) => REASONS.includes(value),
   members: isCount,
 };
 
-/** Checks what a store answered. @throws TypeError that shows the answer */
-function parseLeaseResponse(answer: unknown): LeaseResponse {
+/** Checks what a store answered. @throws TypeError that shows what is wrong */
+function check(answer: unknown): asserts answer is LeaseResponse {
   if (typeof answer !== 'object' || answer === null) throw new TypeError(`it answered ${showValue(answer)}`);
-  checkFields(answer);
-  if (answer.granted > 0 && answer.expiresInMs === 0) throw badField('expiresInMs', 0);
-  return answer;
-}
-
-function checkFields(answer: object): asserts answer is LeaseResponse {
   for (const [field, isField] of Object.entries(IS_FIELD)) {
     const value: unknown = Reflect.get(answer, field);
-    if (!isField(value)) throw badField(field, value);
+    if (!isField(value, answer)) throw new TypeError(`it answered an object whose \`${field}\` is ${showValue(value)}`);
   }
-}
-
-function badField(field: string, value: unknown): TypeError {
-  return new TypeError(`it answered an object whose \`${field}\` is ${showValue(value)}`);
 }
 
 function isCount(value: unknown): boolean {
@@ -162,8 +153,9 @@ export class StoreConnection {
   }
 }
 
-function read(answer: unknown): ExchangeOutcome {
-  return { response: parseLeaseResponse(answer) };
+function read(response: unknown): ExchangeOutcome {
+  check(response);
+  return { response };
 }
 
 function failed(failure: unknown): ExchangeOutcome {
