@@ -41,8 +41,9 @@ export class LeaseClient {
   readonly #member = Math.random().toString(36).slice(2, 12);
   readonly connection: StoreConnection;
   #lease = Lease.none();
-  // Whether the store cannot be used.
-  #isLocal = false;
+  // Why the store cannot be used; undefined while it can. And what of this was reported last.
+  #loss: string | undefined;
+  #reportedLoss: string | undefined;
   // The request to the store that has no response yet.
   #pending: Promise<ExchangeOutcome> | undefined;
   // When to request again, or to give up the pending request.
@@ -120,8 +121,23 @@ export class LeaseClient {
     const slot = { client: this, lease: this.#lease };
     slot.lease.use();
     // A listener may make a call, which needs another slot.
-    this.connection.report(call);
+    this.#reportLoss(call);
     return slot;
+  }
+
+  /** Reports once that the store failed, and once that it is back. */
+  #reportLoss(call: Call): void {
+    const reason = this.#loss;
+    if (reason === this.#reportedLoss) return;
+    this.#reportedLoss = reason;
+    const isLost = reason !== undefined;
+    if (isLost) call.warn(`the quota store cannot be used, so this process keeps to its part of the quota until it can: ${reason}`);
+    call.emit('quotaStore', (event) => (isLost ? { ...event, state: 'local', reason } : { ...event, state: 'shared' }));
+  }
+
+  /** Whether this process uses its own part of what is left. */
+  get #isLocal(): boolean {
+    return this.#loss !== undefined && !this.#pending;
   }
 
   /** A request was not sent after all. Its slot is free again if it is one of the current lease. */
@@ -199,7 +215,6 @@ export class LeaseClient {
     }
     // A gate that was left because it had been unused for long may still have a client.
     this.join();
-    this.#isLocal = false;
     this.#awaited = ASKED;
     const slots = this.#start.store.isCheap ? wanted : this.#lease.nextSize(wanted, nowMs);
     const outcome = this.connection.exchange(this.#requestFor(slots, nowMs));
@@ -246,7 +261,7 @@ export class LeaseClient {
     if (response.reason === 'lost') return this.#fail('it was restarted empty', nowMs);
     this.#polls = response.granted === 0 && response.reason === 'probe' ? this.#polls + 1 : 0;
     if (this.#polls > MOST_POLLS * (response.members || 1)) return this.#fail("it still waits for another process's probe", nowMs);
-    this.connection.recover();
+    this.#loss = undefined;
     this.#awaited = outlookOf(response, nowMs);
     if (response.granted > 0) return this.#hold(response, requestedAtMs);
     this.#requestAtMs = nowMs + pauseMs(response, this.#minuteUnderWay(nowMs), this.#polls);
@@ -266,12 +281,11 @@ export class LeaseClient {
     this.#watchIdleSlots();
   }
 
-  #fail(failure: unknown, nowMs: number): void {
-    this.#isLocal = true;
+  #fail(reason: string, nowMs: number): void {
+    this.#loss ??= reason;
     this.#closedUntilMs = 0;
     this.#awaited = { at: nowMs, reason: 'quota' };
     this.#takeLocalLease(nowMs);
-    this.connection.fail(failure);
   }
 
   #takeLocalLease(nowMs: number): void {

@@ -1,4 +1,3 @@
-import type { Call } from '../../call.ts';
 import { ConfigurationError, isPetStoreError } from '../../errors.ts';
 import type { ApiKeySource } from '../../options/client-options.ts';
 import { hasMethods, showValue } from '../../options/rules.ts';
@@ -39,8 +38,8 @@ function isMilliseconds(value: unknown): value is number {
   return typeof value === 'number' && value >= 0 && value <= LONGEST_MS;
 }
 
-/** The result of an exchange with a store. */
-export type ExchangeOutcome = { response: LeaseResponse } | { failure: unknown };
+/** The result of an exchange with a store: its response, or why there is none. */
+export type ExchangeOutcome = { response: LeaseResponse } | { failure: string };
 
 export interface StoreConnectionStart {
   store: QuotaStore;
@@ -50,10 +49,7 @@ export interface StoreConnectionStart {
   onClosed: (closedForMs: number) => void;
 }
 
-/**
- * Joins a store once, as soon as the key is known, and exchanges leases with it. The outcome of every exchange is a checked response or a
- * failure. Reports once that the store failed, and once that it is back, with the next request.
- */
+/** Joins a store once, as soon as the key is known, and exchanges leases with it. */
 export class StoreConnection {
   readonly #start: StoreConnectionStart;
   // Hides the key, which a store's error may quote.
@@ -62,9 +58,6 @@ export class StoreConnection {
   #shared: SharedQuota | undefined;
   // Whether the store was left after it was joined.
   #isLeft = false;
-  // Why the store cannot be used; undefined while it can. And what of this was reported last.
-  #loss: string | undefined;
-  #reportedLoss: string | undefined;
 
   /** @throws ConfigurationError if the store cannot be joined at once, because the key is a string */
   constructor(start: StoreConnectionStart) {
@@ -75,8 +68,7 @@ export class StoreConnection {
       this.#joined();
     } catch (failure) {
       if (isPetStoreError(failure)) throw failure;
-      const message = `Cannot use this \`quotaStore\`: ${this.#redactor.clean(messageOf(failure))}`;
-      throw new ConfigurationError(message, { option: 'quotaStore' });
+      throw new ConfigurationError(`Cannot use this \`quotaStore\`: ${this.#reasonOf(failure)}`, { option: 'quotaStore' });
     }
   }
 
@@ -109,8 +101,9 @@ export class StoreConnection {
     } catch {}
   }
 
-  /** Neither throws nor rejects. */
+  /** The response is checked. Neither throws nor rejects. */
   exchange(request: LeaseRequest): ExchangeOutcome | Promise<ExchangeOutcome> {
+    const failed = (failure: unknown) => ({ failure: this.#reasonOf(failure) });
     try {
       const answer: unknown = this.#joined().exchange(request);
       // A promise of another realm or of a library is not an instance of this realm's Promise.
@@ -118,6 +111,10 @@ export class StoreConnection {
     } catch (failure) {
       return failed(failure);
     }
+  }
+
+  #reasonOf(failure: unknown): string {
+    return this.#redactor.clean(messageOf(failure));
   }
 
   /** If the store could not be joined, the next exchange tries again. */
@@ -131,33 +128,9 @@ export class StoreConnection {
     });
     return this.#shared;
   }
-
-  /** The store cannot be used. */
-  fail(failure: unknown): void {
-    this.#loss ??= this.#redactor.clean(messageOf(failure));
-  }
-
-  /** The store can be used again. */
-  recover(): void {
-    this.#loss = undefined;
-  }
-
-  /** Emits the event that is due, as one of this call, and warns of a loss. */
-  report(call: Call): void {
-    const reason = this.#loss;
-    if (reason === this.#reportedLoss) return;
-    this.#reportedLoss = reason;
-    const isLost = reason !== undefined;
-    if (isLost) call.warn(`the quota store cannot be used, so this process keeps to its part of the quota until it can: ${reason}`);
-    call.emit('quotaStore', (event) => (isLost ? { ...event, state: 'local', reason } : { ...event, state: 'shared' }));
-  }
 }
 
 function read(response: unknown): ExchangeOutcome {
   check(response);
   return { response };
-}
-
-function failed(failure: unknown): ExchangeOutcome {
-  return { failure };
 }
