@@ -1,5 +1,5 @@
 import { badOption, checkNames, numberOption } from '../options/rules.ts';
-import type { LeaseRequest, LeaseResponse, QuotaStore, SharedQuota, StoreKey } from '../quota-store.ts';
+import type { LeaseRequest, QuotaStore, StoreKey } from '../quota-store.ts';
 import { LEASE_SCRIPT } from './lease-script.ts';
 import { type RedisClient, type RedisScripts, scriptsOf } from './redis-client.ts';
 import { checkSubscriber, listen, type RedisSubscriber } from './redis-subscriber.ts';
@@ -56,14 +56,23 @@ export function redisQuotaStore(client: RedisClient, options: RedisQuotaStoreOpt
     throw badOption('prefix', 'a text without braces, which choose the node of a cluster', { shown: prefix });
   checkSubscriber(subscriber);
   const scripts = scriptsOf(client);
+  const sha1 = digest('SHA-1', LEASE_SCRIPT);
   return {
     processes: numberOption('processes', processes, undefined, { min: 1, integer: true }),
     isCheap: false,
     join: (key, onClosed) => {
       const name = nameOf(prefix, key);
-      const onMessage = readMs(onClosed);
+      const onMessage = (closedForMs: string) => onClosed(Number(closedForMs));
       const stop = subscriber && name.then((channel) => listen(subscriber, { channel, onMessage }));
-      return new RedisQuota(scripts, name, stop);
+      return {
+        exchange: async (request) => {
+          if (scripts.whyNot !== undefined) throw new Error(`Redis: the client ${scripts.whyNot}`);
+          const running = run(scripts, { name: await name, sha1: await sha1 }, request);
+          // The gate checks it, as it does the answer of every store.
+          return JSON.parse(String(await withinTimeout(running, TIMEOUT_MS, `Redis did not answer within ${TIMEOUT_MS} ms`)));
+        },
+        leave: async () => (await stop)?.(),
+      };
     },
   };
 }
@@ -78,51 +87,17 @@ async function digest(algorithm: string, text: string): Promise<string> {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-function readMs(onClosed: (closedForMs: number) => void): (message: string) => void {
-  return (message) => {
-    if (Number(message) > 0) onClosed(Number(message));
-  };
-}
-
 /** Numbers the requests of this process: a library may send one again whose answer was lost. */
 let requests = 0;
 
-class RedisQuota implements SharedQuota {
-  readonly #scripts: RedisScripts;
-  readonly #name: Promise<string>;
-  readonly #sha1 = digest('SHA-1', LEASE_SCRIPT);
-  // Ends the subscription, if there is one.
-  readonly #stop: Promise<() => void> | undefined;
-
-  constructor(scripts: RedisScripts, name: Promise<string>, stop: Promise<() => void> | undefined) {
-    this.#scripts = scripts;
-    this.#name = name;
-    this.#stop = stop;
-  }
-
-  async leave(): Promise<void> {
-    const stop = await this.#stop;
-    stop?.();
-  }
-
-  async exchange(request: LeaseRequest): Promise<LeaseResponse> {
-    const { whyNot } = this.#scripts;
-    if (whyNot !== undefined) throw new Error(`Redis: the client ${whyNot}`);
-    const answer = await withinTimeout(this.#run(request), TIMEOUT_MS, `Redis did not answer within ${TIMEOUT_MS} ms`);
-    // The gate checks it, as it does the answer of every store.
-    return JSON.parse(String(answer));
-  }
-
-  async #run(request: LeaseRequest): Promise<unknown> {
-    const [name, sha1] = await Promise.all([this.#name, this.#sha1]);
-    const argument = JSON.stringify({ ...request, channel: name, number: ++requests });
-    try {
-      return await this.#scripts.runBySha(sha1, name, argument);
-    } catch (failure) {
-      // Redis has not cached the script. Sending its text runs and caches it.
-      if (!String(failure).includes('NOSCRIPT')) throw failure;
-      return this.#scripts.run(LEASE_SCRIPT, name, argument);
-    }
+async function run(scripts: RedisScripts, { name, sha1 }: { name: string; sha1: string }, request: LeaseRequest): Promise<unknown> {
+  const argument = JSON.stringify({ ...request, channel: name, number: ++requests });
+  try {
+    return await scripts.runBySha(sha1, name, argument);
+  } catch (failure) {
+    // Redis has not cached the script. Sending its text runs and caches it.
+    if (!String(failure).includes('NOSCRIPT')) throw failure;
+    return scripts.run(LEASE_SCRIPT, name, argument);
   }
 }
 
