@@ -48,18 +48,14 @@ function sweep(nowMs: number): void {
   if (Math.abs(nowMs - sweptAtMs) < SWEEP_EVERY_MS) return;
   sweptAtMs = nowMs;
   for (const [address, entries] of byAddress) {
-    sweepEntries(entries, nowMs);
+    for (const [apiKey, entry] of entries) {
+      // All later entries were used even more recently.
+      if (nowMs - entry.usedAtMs <= UNUSED_AFTER_MS) break;
+      entries.delete(apiKey);
+      const gate = gateIn(entry);
+      if (gate) entries.set(apiKey, { ...entry, gate: heldFor(gate), usedAtMs: nowMs });
+    }
     if (entries.size === 0) byAddress.delete(address);
-  }
-}
-
-function sweepEntries(entries: Entries, nowMs: number): void {
-  for (const [apiKey, entry] of entries) {
-    // All later entries were used even more recently.
-    if (nowMs - entry.usedAtMs <= UNUSED_AFTER_MS) return;
-    entries.delete(apiKey);
-    const gate = gateIn(entry);
-    if (gate) entries.set(apiKey, { ...entry, gate: heldFor(gate), usedAtMs: nowMs });
   }
 }
 
