@@ -1,5 +1,8 @@
 import type { PlanLimits } from './contract/plans.ts';
 
+/** Stands for no limit, as a number that every store can hold. */
+export const UNLIMITED = 1e12;
+
 /**
  * The address and key whose quota a store keeps. The store must not keep the key itself, only a hash of both.
  *

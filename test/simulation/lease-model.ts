@@ -1,7 +1,6 @@
 import { MINUTE_MS, type PlanLimits } from '../../src/contract/plans.ts';
 import { emptyRecord, type exchangeLease, type QuotaRecord, type RecordedMinute } from '../../src/quota/lease/quota-record.ts';
-import { UNLIMITED } from '../../src/quota/ledger/settings.ts';
-import type { LeaseRequest, LeaseResponse } from '../../src/quota-store.ts';
+import { type LeaseRequest, type LeaseResponse, UNLIMITED } from '../../src/quota-store.ts';
 import { leaseRequestOf } from '../support/lease-request.ts';
 
 /** The rules of leases, as a file and Redis keep them. */

@@ -1,8 +1,8 @@
 import type { Call } from '../../call.ts';
 import { FULL, type Ledger, type Outlook } from '../ledger/ledger.ts';
 import type { Quota } from '../ledger/quota.ts';
-import type { QuotaSettings } from '../ledger/settings.ts';
 import { Share } from '../ledger/share.ts';
+import type { QuotaSettings } from '../ledger/windows.ts';
 
 /** The limits of one client at its gate: requests in flight, and its share of the quota. */
 export class ClientLimits {

@@ -9,7 +9,7 @@ import { LeaseClient, type LeaseClientStart } from '../lease/lease-client.ts';
 import { LONGEST_PROBE_MS } from '../ledger/circuit-breaker.ts';
 import { FULL, Ledger, type Outlook, waitMs } from '../ledger/ledger.ts';
 import type { Quota } from '../ledger/quota.ts';
-import type { QuotaSettings } from '../ledger/settings.ts';
+import type { QuotaSettings } from '../ledger/windows.ts';
 import { ClientLimits } from './client-limits.ts';
 import { type Permit, Permits } from './permit.ts';
 import { deadlineMs, Queue, type QueuedCall, type WaitingCall } from './queue.ts';

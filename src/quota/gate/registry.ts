@@ -1,7 +1,7 @@
 import { monotonicMs } from '../../clock/monotonic.ts';
 import type { ApiKeySource } from '../../options/client-options.ts';
 import type { QuotaStore } from '../../quota-store.ts';
-import type { QuotaSettings } from '../ledger/settings.ts';
+import type { QuotaSettings } from '../ledger/windows.ts';
 import { Gate } from './gate.ts';
 
 /** What a gate knows no longer matters after it has been unused for this long. */

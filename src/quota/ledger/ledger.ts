@@ -10,9 +10,8 @@ import { Outstanding, type Sending } from './outstanding.ts';
 import type { Quota, WindowQuota } from './quota.ts';
 import type { QuotaWindow } from './quota-window.ts';
 import { aheadOf, ServerClock } from './server-clock.ts';
-import type { QuotaSettings } from './settings.ts';
 import { Share } from './share.ts';
-import { LONGEST_MINUTE_MS, Windows } from './windows.ts';
+import { LONGEST_MINUTE_MS, type QuotaSettings, Windows } from './windows.ts';
 
 /** How many requests may be sent now; if none, when to look again and why. `at` is infinite if only an answer can tell. */
 export interface Outlook {

@@ -1,4 +1,4 @@
-import type { ObservedWindow } from '../../quota-store.ts';
+import { type ObservedWindow, UNLIMITED } from '../../quota-store.ts';
 import { type Candidate, type Outcome, PRECISION_MS, type Seen } from './candidates/candidate.ts';
 import { FixedWindow } from './candidates/fixed-window.ts';
 import { SlidingCounter } from './candidates/sliding-counter.ts';
@@ -7,7 +7,6 @@ import { TokenBucket } from './candidates/token-bucket.ts';
 import { LearnedLimit } from './learned-limit.ts';
 import { OthersPace } from './others-pace.ts';
 import type { Sending } from './outstanding.ts';
-import { UNLIMITED } from './settings.ts';
 import { type Reset, WindowReset } from './window-reset.ts';
 
 const MOST_DOUBT = 4;
@@ -31,11 +30,10 @@ export interface Reading extends Outcome {
   serverMs: number;
 }
 
-/** What headers last reported about one window. */
-interface Reported extends Pick<Reset, 'atMs' | 'endsAtMs'> {
-  limit: number;
-  remaining: number;
-  reportedAtMs: number;
+/** What headers last reported about one window, with instants of our clock. */
+interface Reported extends Pick<ObservedWindow, 'limit' | 'remaining' | 'resetAtMs'> {
+  endsAtMs: number;
+  observedAtMs: number;
 }
 
 /**
@@ -172,12 +170,15 @@ export class QuotaWindow {
 
   /** What the most generous possible candidate allows, whatever headers say about others. */
   ceiling(nowMs: number): number {
-    return Math.max(this.#mayAsk(nowMs) ? 1 : 0, ...this.#possible.map((candidate) => wholeRequests(candidate.allowance(nowMs))));
+    return Math.max(
+      this.#mayAsk(nowMs) ? 1 : 0,
+      ...this.#possible.map((candidate) => wholeRequests(candidate.room(nowMs) - candidate.beyondPlan)),
+    );
   }
 
   /** When the most generous possible candidate allows a request, whatever headers say. */
   ceilingAt(nowMs: number): number {
-    return Math.min(this.#reset.endsAtMs, ...this.#possible.map((candidate) => candidate.allowedAt(nowMs)));
+    return Math.min(this.#reset.endsAtMs, ...this.#possible.map((candidate) => candidate.roomAt(1 + candidate.beyondPlan, nowMs)));
   }
 
   /** How many requests may be sent. No learned limit holds back a request that only finds out what is left (`isAsking`). */
@@ -324,7 +325,10 @@ export class QuotaWindow {
     }
     if (reset) this.#observeReset(reset, reading);
     if (reported === undefined) return this.observeUnreported(reading);
-    if (reset) this.#weighFilling(reported, reset.endsAtMs - nowMs);
+    if (reset) {
+      const ofBucket = this.#bucket.misfitOfFilling(reported, reset.endsAtMs - nowMs);
+      this.#weigh(this.#candidates.map((candidate) => (candidate === this.#bucket ? ofBucket : 0)));
+    }
     const unseen = status === 429 ? this.#unseenBefore(reading) : 0;
     if (status === 429) this.#observeRefusal(reading);
     const remaining = Math.min(reported, this.#observedLimit ?? this.#planned);
@@ -349,17 +353,17 @@ export class QuotaWindow {
 
   /** Answers may overtake each other, so under the same Reset the smallest Remaining counts. */
   #noteReported({ atMs, endsAtMs }: Reset, remaining: number, nowMs: number): void {
-    const known = this.#reported?.atMs === atMs ? this.#reported.remaining : remaining;
+    const known = this.#reported?.resetAtMs === atMs ? this.#reported.remaining : remaining;
     const limit = Math.min(UNLIMITED, this.#observedLimit ?? this.#planned);
-    this.#reported = { atMs, endsAtMs, limit, remaining: Math.min(known, remaining), reportedAtMs: nowMs };
+    this.#reported = { limit, remaining: Math.min(known, remaining), resetAtMs: atMs, endsAtMs, observedAtMs: nowMs };
   }
 
-  /** What the headers said last; `endsInMs` is not positive where the window is over. */
+  /** What the headers said last, for other processes. */
   observed(nowMs: number): ObservedWindow | undefined {
     if (!this.#reported) return undefined;
-    const { limit, remaining, atMs, endsAtMs, reportedAtMs } = this.#reported;
-    const times = { resetAtMs: atMs, endsInMs: Math.ceil(endsAtMs - nowMs), ageMs: Math.max(0, nowMs - reportedAtMs) };
-    return { limit, remaining, ...times, ...(this.lead === this.#counter && { isWeighted: true }) };
+    const { endsAtMs, observedAtMs, ...reported } = this.#reported;
+    const times = { endsInMs: Math.ceil(endsAtMs - nowMs), ageMs: Math.max(0, nowMs - observedAtMs) };
+    return { ...reported, ...times, ...(this.lead === this.#counter && { isWeighted: true }) };
   }
 
   #observeReset(reset: Reset, reading: Reading): void {
@@ -397,10 +401,6 @@ export class QuotaWindow {
     this.#candidates = Array.of<Candidate>(candidate).concat(this.#candidates);
     this.#setLimits();
     return candidate;
-  }
-
-  #weighFilling(remaining: number, aheadMs: number): void {
-    this.#weigh(this.#candidates.map((candidate) => (candidate === this.#bucket ? this.#bucket.misfitOfFilling(remaining, aheadMs) : 0)));
   }
 
   /** Returns how many requests others surely sent since the last answer. */
@@ -449,16 +449,12 @@ export class QuotaWindow {
   }
 
   #observeRefusal(outcome: Outcome): void {
-    const { nowMs, retryAfterMs, remaining } = outcome;
     // If this window has some left, and Retry-After is longer than two of it, a longer window refused the request.
-    if (remaining !== 0 && (retryAfterMs ?? 0) > 2 * this.lengthMs) return;
-    this.#weigh(this.#candidates.map((candidate) => candidate.misfitOfRefusal(remaining !== undefined, nowMs)));
-    // A Retry-After of 0 on a refusal tells nothing.
-    if (retryAfterMs) {
-      const seen = { ...outcome, retryAtMs: nowMs + retryAfterMs, endsAtMs: this.#reset.endsAtMs };
-      this.#weigh(this.#candidates.map((candidate) => candidate.misfitOfRetryAfter(seen)));
-    }
-    this.#bucket.drain(nowMs);
+    if (outcome.remaining !== 0 && (outcome.retryAfterMs ?? 0) > 2 * this.lengthMs) return;
+    const seen = { ...outcome, endsAtMs: this.#reset.endsAtMs };
+    this.#weigh(this.#candidates.map((candidate) => candidate.misfitOfRefusal(seen)));
+    this.#weigh(this.#candidates.map((candidate) => candidate.misfitOfRetryAfter(seen)));
+    this.#bucket.drain(outcome.nowMs);
   }
 
   /** Learns a limit from a refused request, unless a Remaining is known or a weighted counter explains the refusal. */

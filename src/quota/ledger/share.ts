@@ -2,13 +2,20 @@ import { DAY_MS, MINUTE_MS } from '../../contract/plans.ts';
 import { PRECISION_MS } from './candidates/candidate.ts';
 import { SlidingLog } from './candidates/sliding-log.ts';
 import type { QuotaWindow } from './quota-window.ts';
-import { shareOf } from './settings.ts';
+
+/** By how much a share may fall short of a whole request and still count as one: 0.57 of 100 is 56.99999999999999. */
+const ROUNDING = 1e-6;
+
+/** A share of a limit, in requests: at least one; infinite if the plan sets no limit. */
+export function shareOf(limit: number | undefined, share: number): number {
+  return limit === undefined ? Number.POSITIVE_INFINITY : Math.max(1, Math.floor(limit * share + ROUNDING));
+}
 
 /** The window that a share is a part of. */
 type SharedWindow = Pick<QuotaWindow, 'limit' | 'lengthMs' | 'turnedAtMs'>;
 
 /** The windows of a ledger. */
-export interface SharedWindows {
+interface SharedWindows {
   minute: SharedWindow;
   day: SharedWindow;
 }
@@ -66,10 +73,9 @@ export class Share {
    * those just before it, which may count in the new window. Otherwise each request counts for a window's length.
    */
   freeIn(window: SharedWindow, nowMs: number): number {
-    const { turnedAtMs } = window;
     const log = this.#logOf(window);
     const sent = log.sent(nowMs);
-    const counted = turnedAtMs === undefined ? sent : Math.min(sent, log.sentSince(turnedAtMs - PRECISION_MS));
+    const counted = window.turnedAtMs === undefined ? sent : Math.min(sent, log.sentSince(window.turnedAtMs - PRECISION_MS));
     return this.limitIn(window) - counted;
   }
 

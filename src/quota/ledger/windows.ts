@@ -1,9 +1,17 @@
 import { type Answer, LONGEST_WINDOW_MS } from '../../contract/limits.ts';
 import { DAY_MS, MINUTE_MS, PLANS, type PlanLimits } from '../../contract/plans.ts';
-import type { LeaseRequest, ObservedWindow } from '../../quota-store.ts';
+import { type LeaseRequest, type ObservedWindow, UNLIMITED } from '../../quota-store.ts';
 import { QuotaWindow } from './quota-window.ts';
 import { aheadOf } from './server-clock.ts';
-import { areOtherPlans, commonShare, limitsOf, type QuotaSettings, shareOf, stricterPlan, UNLIMITED } from './settings.ts';
+import { shareOf } from './share.ts';
+
+/** What the options of a client say about the quota of its key. */
+export interface QuotaSettings {
+  /** Undefined if the plan is to be learned from the headers. */
+  plan: PlanLimits | 'unlimited' | undefined;
+  concurrency: number;
+  share: number | { low: number };
+}
 
 /** What is known of a key's quota, in the form in which it is reported to other processes. */
 type Observed = Pick<LeaseRequest, 'plan' | 'limitPerDay' | 'minute' | 'day'>;
@@ -203,6 +211,32 @@ export class Windows {
     const minuteAsks = this.minute.turn(nowMs, unanswered);
     return this.day.turn(nowMs, unanswered) || minuteAsks || wasDayShared;
   }
+}
+
+/** The limits that a plan sets; none for one that is unlimited or not known. */
+function limitsOf(plan: QuotaSettings['plan']): Partial<PlanLimits> {
+  return plan === undefined || plan === 'unlimited' ? {} : plan;
+}
+
+/** The stricter of two plans, limit by limit; a plan that is left to the headers is ignored. */
+export function stricterPlan(one: QuotaSettings['plan'], other: QuotaSettings['plan']): QuotaSettings['plan'] {
+  if (one === undefined || one === 'unlimited') return other ?? one;
+  if (other === undefined || other === 'unlimited') return one;
+  const requestsPerDay = Math.min(one.requestsPerDay ?? Number.POSITIVE_INFINITY, other.requestsPerDay ?? Number.POSITIVE_INFINITY);
+  const requestsPerMinute = Math.min(one.requestsPerMinute, other.requestsPerMinute);
+  return Number.isFinite(requestsPerDay) ? { requestsPerMinute, requestsPerDay } : { requestsPerMinute };
+}
+
+/** Whether two clients of one key contradict each other. One that leaves the plan to the headers does not. */
+function areOtherPlans(one: QuotaSettings['plan'], other: QuotaSettings['plan']): boolean {
+  if (one === undefined || other === undefined) return false;
+  const [limits, others] = [limitsOf(one), limitsOf(other)];
+  return limits.requestsPerMinute !== others.requestsPerMinute || limits.requestsPerDay !== others.requestsPerDay;
+}
+
+/** The share that limits all calls of a client together. */
+export function commonShare({ share }: Pick<QuotaSettings, 'share'>): number {
+  return typeof share === 'number' ? share : 1;
 }
 
 /** The named plan with this limit of a window. */

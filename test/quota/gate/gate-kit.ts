@@ -4,7 +4,7 @@ import type { Answer } from '../../../src/contract/limits.ts';
 import type { ClientLimits } from '../../../src/quota/gate/client-limits.ts';
 import { Gate } from '../../../src/quota/gate/gate.ts';
 import type { Permit } from '../../../src/quota/gate/permit.ts';
-import type { QuotaSettings } from '../../../src/quota/ledger/settings.ts';
+import type { QuotaSettings } from '../../../src/quota/ledger/windows.ts';
 import { makeListCall } from '../../support/call.ts';
 
 export const FREE = { requestsPerMinute: 60, requestsPerDay: 1_000 };

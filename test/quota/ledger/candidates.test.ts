@@ -280,7 +280,7 @@ describe('Candidate', () => {
     const log = new SlidingLog(60, MINUTE_MS);
     log.resize(300, 60);
     sendTimes(log, 60, 0);
-    expect([log.room(1_000), log.allowance(1_000), log.allowedAt(1_000)]).toEqual([240, 0, 60_100]);
+    expect([log.room(1_000), log.room(1_000) - log.beyondPlan, log.roomAt(1 + log.beyondPlan, 1_000)]).toEqual([240, 0, 60_100]);
   });
 
   test('leaves to others what the service allows beyond the plan', () => {
@@ -327,9 +327,10 @@ describe('How badly an answer fits a candidate:', () => {
   test('a refusal fits a candidate that has no room, or where others may have taken it', () => {
     const window = new FixedWindow(3, MINUTE_MS);
     sendTimes(window, 4, 0);
-    expect(window.misfitOfRefusal(false, 0)).toBe(0);
+    const misfit = (remaining?: number) => window.misfitOfRefusal({ remaining, nowMs: 0 });
+    expect(misfit()).toBe(0);
     window.remove();
-    expect([window.misfitOfRefusal(false, 0), window.misfitOfRefusal(true, 0)]).toEqual([0.5, 0]);
+    expect([misfit(), misfit(0)]).toEqual([0.5, 0]);
   });
 
   test.for([
@@ -338,7 +339,7 @@ describe('How badly an answer fits a candidate:', () => {
     ['counter', new SlidingCounter(60, MINUTE_MS), 0],
     ['bucket', new TokenBucket(60, MINUTE_MS), 0],
   ] as const)('a Retry-After that ends ten seconds after the Reset: %s', ([, candidate, expected]) => {
-    const seen = { retryAtMs: 40_000, endsAtMs: 30_000, remaining: 0, sentAtMs: 19_900, nowMs: 20_000 };
+    const seen = { retryAfterMs: 20_000, endsAtMs: 30_000, remaining: 0, sentAtMs: 19_900, nowMs: 20_000 };
     expect(candidate.misfitOfRetryAfter(seen)).toBe(expected);
   });
 
@@ -347,13 +348,14 @@ describe('How badly an answer fits a candidate:', () => {
     sendTimes(log, 2, 0);
     expect(log.freeAt(0, 20_000)).toBe(60_100);
     const seen = { endsAtMs: 60_000, remaining: undefined, sentAtMs: 19_900, nowMs: 20_000 };
-    const misfits = [57_599, 57_600, 63_700, 63_701].map((retryAtMs) => log.misfitOfRetryAfter({ ...seen, retryAtMs }));
+    const misfits = [37_599, 37_600, 43_700, 43_701].map((retryAfterMs) => log.misfitOfRetryAfter({ ...seen, retryAfterMs }));
     expect(misfits).toEqual([1, 0, 0, 1]);
   });
 
   test('a Retry-After that ends a whole window after the Reset is that of a penalty, and fits a window', () => {
     const seen = { endsAtMs: 30_000, remaining: 0, sentAtMs: 19_900, nowMs: 20_000 };
-    const misfits = [89_999, 90_000, 900_000].map((retryAtMs) => new FixedWindow(60, MINUTE_MS).misfitOfRetryAfter({ ...seen, retryAtMs }));
+    const window = new FixedWindow(60, MINUTE_MS);
+    const misfits = [69_999, 70_000, 880_000].map((retryAfterMs) => window.misfitOfRetryAfter({ ...seen, retryAfterMs }));
     expect(misfits).toEqual([1, 0, 0]);
   });
 

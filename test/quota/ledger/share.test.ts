@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { shareOf } from '../../../src/quota/ledger/settings.ts';
-import { Share } from '../../../src/quota/ledger/share.ts';
+import { Share, shareOf } from '../../../src/quota/ledger/share.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -102,4 +101,14 @@ describe('Share', () => {
   test('is unlimited if there is no limit', () => {
     expect(new Share(0.5).free(windowsOf({ limit: Number.POSITIVE_INFINITY }), 0)).toBe(Number.POSITIVE_INFINITY);
   });
+});
+
+test.each([
+  [300, 0.41, 123],
+  [10_000, 0.57, 5_700],
+  [60, 0.5, 30],
+  [7, 0.5, 3],
+  [3, 0.1, 1],
+])('of %i requests, a share of %d is %i', (limit, share, requests) => {
+  expect(shareOf(limit, share)).toBe(requests);
 });

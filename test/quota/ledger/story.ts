@@ -1,6 +1,6 @@
 import type { Answer } from '../../../src/contract/limits.ts';
 import { Ledger } from '../../../src/quota/ledger/ledger.ts';
-import type { QuotaSettings } from '../../../src/quota/ledger/settings.ts';
+import type { QuotaSettings } from '../../../src/quota/ledger/windows.ts';
 
 export const NOON_MS = Date.parse('2026-11-21T12:00:00Z');
 

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { PLANS } from '../../../src/contract/plans.ts';
-import type { QuotaSettings } from '../../../src/quota/ledger/settings.ts';
-import { Windows } from '../../../src/quota/ledger/windows.ts';
+import { commonShare, type QuotaSettings, stricterPlan, Windows } from '../../../src/quota/ledger/windows.ts';
 
 const HOUR_MS = 3_600_000;
 const ANSWER = { status: 200, receivedAtMs: 0 };
@@ -64,4 +63,19 @@ describe('Windows', () => {
   test('take a day for one that may end unseen if the Limit of the minute is not that of a known plan', () => {
     expect(learnedFrom(77, RESET).mayDayEndUnseen).toBe(true);
   });
+});
+
+test.each([
+  [undefined, undefined, undefined],
+  ['unlimited', undefined, 'unlimited'],
+  ['unlimited', PLANS.free, PLANS.free],
+  [PLANS.free, undefined, PLANS.free],
+  [PLANS.free, { requestsPerMinute: 300 }, PLANS.free],
+  [{ requestsPerMinute: 30, requestsPerDay: 2_000 }, PLANS.free, { requestsPerMinute: 30, requestsPerDay: 1_000 }],
+] as const)('the stricter of %j and %j is %j, whichever comes first', (one, other, stricter) => {
+  expect([stricterPlan(one, other), stricterPlan(other, one)]).toEqual([stricter, stricter]);
+});
+
+test('a share of low calls alone leaves the whole quota to a client', () => {
+  expect([commonShare({ share: 0.5 }), commonShare({ share: { low: 0.5 } })]).toEqual([0.5, 1]);
 });

@@ -2,9 +2,8 @@
 export const PRECISION_MS = 1500;
 /** By how much a Remaining is too small on average, since it is cut to whole requests. */
 export const HALF_A_REQUEST = 0.5;
-/** By how much a candidate may open later than Retry-After says. */
+/** By how much a candidate may open later than Retry-After says, or earlier, in addition to the time that the answer took. */
 const LATE_MS = 2_500;
-/** By how much it may open earlier, in addition to the time that the answer took. */
 const EARLY_MS = 3_500;
 /** A candidate with this much doubt is ruled out. */
 const RULED_OUT = 2;
@@ -38,9 +37,8 @@ export interface Seen extends Pick<Outcome, 'unanswered' | 'concurrent' | 'sentA
 /** What a Remaining means if one candidate is the service's way of counting. */
 export interface Fit {
   candidate: Candidate;
-  /** Lower bound of the requests that others sent. */
+  /** Bounds of how many requests others sent. */
   lowest: number;
-  /** Upper bound of the requests that others sent. */
   highest: number;
   tolerance: number;
   /** By how many requests Remaining is larger than the candidate can explain. */
@@ -60,26 +58,23 @@ export interface SeenReset extends Pick<Outcome, 'sentAtMs' | 'nowMs'> {
   precisionMs: number;
 }
 
-/** The Retry-After of a refusal, which may report Remaining. */
-export interface SeenRetryAfter extends Pick<Outcome, 'remaining' | 'sentAtMs' | 'nowMs'> {
-  /** When it passes. */
-  retryAtMs: number;
+/** A refusal, which may report Remaining and a Retry-After. */
+export interface SeenRefusal extends Pick<Outcome, 'remaining' | 'retryAfterMs' | 'sentAtMs' | 'nowMs'> {
   /** When the window ends. */
   endsAtMs: number;
 }
 
 /**
  * A model of how the service may count the requests of a window. It counts what was sent, predicts what would pass now and when more
- * would, and says how badly an answer fits. `offset` is what answers show about other users' requests, `doubt` how badly answers have
- * contradicted the model.
+ * would, and says how badly an answer fits.
  */
 export abstract class Candidate {
   /** Requests that the service counts and this client did not send; undefined until a Remaining was observed. */
   offset: number | undefined;
   /** The latest `offset` before the observations were discarded; undefined if there was none. */
   protected expected: number | undefined;
-  /** Requests that the service allows beyond the plan; undefined if none. */
-  protected withheld: number | undefined;
+  /** Requests that the service allows beyond the plan. */
+  protected withheld = 0;
   /** From 0 (every answer fits) to 4 (none does). */
   doubt = 0;
   protected limit: number;
@@ -102,14 +97,15 @@ export abstract class Candidate {
   abstract room(nowMs: number): number;
   /** When the room reaches `count`; infinite if only the end of the window frees any. */
   abstract roomAt(count: number, nowMs: number): number;
+  abstract add(nowMs: number): void;
+  /** Takes back a request that was added just now and not sent after all. */
+  abstract remove(nowMs: number): void;
+
   /** What the service's count leaves of its limit, whatever the plan says. */
   level(nowMs: number): number {
     return this.room(nowMs);
   }
 
-  abstract add(nowMs: number): void;
-  /** Takes back a request that was added just now and not sent after all. */
-  abstract remove(nowMs: number): void;
   /** How far the count may be off because requests take time, and headers are cut to seconds. */
   margin(_nowMs: number): number {
     return 0;
@@ -134,25 +130,21 @@ export abstract class Candidate {
   /** Sets what the service allows, and what the plan allows. */
   resize(limit: number, planned: number): void {
     this.limit = limit;
-    this.withheld = limit > planned ? limit - planned : undefined;
-  }
-
-  /** What this client's own requests leave of the plan. */
-  allowance(nowMs: number): number {
-    return this.room(nowMs) - this.beyondPlan;
-  }
-
-  /** When the allowance is one request or more; infinite if only the end of the window frees any. */
-  allowedAt(nowMs: number): number {
-    return this.roomAt(1 + this.beyondPlan, nowMs);
+    this.withheld = limit > planned ? limit - planned : 0;
   }
 
   /** What the room holds that the plan does not allow. */
-  protected get beyondPlan(): number {
-    return this.withheld ?? 0;
+  get beyondPlan(): number {
+    return this.withheld;
   }
 
-  /** What may be sent after subtracting the requests of others, or what the service allows beyond the plan, whichever is more. */
+  /** The requests of others, or what the service allows beyond the plan, whichever is more. */
+  protected get taken(): number {
+    const ofOthers = this.offset ?? 0;
+    return this.withheld > 0 ? Math.max(ofOthers, this.withheld) : ofOthers;
+  }
+
+  /** How many requests may be sent. */
   free(nowMs: number): number {
     return this.room(nowMs) - this.taken;
   }
@@ -161,17 +153,13 @@ export abstract class Candidate {
     return this.roomAt(count + this.taken, nowMs);
   }
 
-  protected get taken(): number {
-    return Math.max(this.offset ?? 0, this.withheld ?? Number.NEGATIVE_INFINITY);
-  }
-
   /** What a Remaining says about the requests of others. */
   fitOf({ remaining, concurrent, unanswered, uncounted, leastOfBatch, sentAtMs, nowMs }: Seen): Fit {
     const level = this.level(nowMs);
     // Once nothing is in flight, the smallest Remaining of the requests that were in flight together includes them all.
     const highest = unanswered === 0 ? level - Math.min(remaining, leastOfBatch ?? remaining) : level - remaining + concurrent;
     const lowest = level - remaining - this.growth(nowMs - sentAtMs);
-    const planned = this.limit - (this.withheld ?? 0);
+    const planned = this.limit - this.withheld;
     const tolerance = 1.5 + Math.max((planned * PRECISION_MS) / this.lengthMs, this.margin(nowMs));
     const excess = Math.max(0, -highest - uncounted - this.surplus(nowMs) - tolerance);
     return { candidate: this, lowest, highest, tolerance, excess };
@@ -198,23 +186,25 @@ export abstract class Candidate {
   }
 
   /** How badly a refusal fits: by how many requests there was room. Where no Remaining is reported, others count as none. */
-  misfitOfRefusal(isReported: boolean, nowMs: number): number {
-    const taken = this.offset ?? this.expected ?? (isReported ? undefined : 0);
+  misfitOfRefusal({ remaining, nowMs }: Pick<SeenRefusal, 'remaining' | 'nowMs'>): number {
+    const taken = this.offset ?? this.expected ?? (remaining === undefined ? 0 : undefined);
     if (taken === undefined) return 0;
     const left = this.level(nowMs) + 1 - Math.max(0, taken) - this.margin(nowMs);
     return left >= 1 ? Math.min(4, left) / 2 : 0;
   }
 
-  /** How badly a Retry-After fits: the candidate opens at another time. */
-  misfitOfRetryAfter(seen: SeenRetryAfter): number {
-    const { retryAtMs, sentAtMs, nowMs } = seen;
-    const opensAtMs = this.opensAt(seen);
+  /** How badly the Retry-After of a refusal fits: the candidate opens at another time. A Retry-After of 0 tells nothing. */
+  misfitOfRetryAfter(seen: SeenRefusal): number {
+    const { retryAfterMs, sentAtMs, nowMs } = seen;
+    if (!retryAfterMs) return 0;
+    const retryAtMs = nowMs + retryAfterMs;
+    const opensAtMs = this.opensAt(seen, retryAtMs);
     if (!Number.isFinite(opensAtMs)) return 0;
     return opensAtMs > retryAtMs + LATE_MS || opensAtMs < retryAtMs - EARLY_MS - (nowMs - sentAtMs) ? 1 : 0;
   }
 
   /** When the next request would pass; infinite if that is not known. */
-  protected opensAt({ remaining, nowMs }: SeenRetryAfter): number {
+  protected opensAt({ remaining, nowMs }: SeenRefusal, _retryAtMs: number): number {
     return this.offset === undefined && remaining !== undefined ? Number.POSITIVE_INFINITY : this.freeAt(0, nowMs);
   }
 

@@ -1,4 +1,4 @@
-import { Candidate, type Fit, type Seen, type SeenReset, type SeenRetryAfter } from './candidate.ts';
+import { Candidate, type Fit, type Seen, type SeenRefusal, type SeenReset } from './candidate.ts';
 
 /** Counts requests from the beginning of a window, set by the clock or by the first request, until the whole count is reset at its end. */
 export class FixedWindow extends Candidate {
@@ -54,7 +54,7 @@ export class FixedWindow extends Candidate {
    * It opens at its end. While nothing is known of others, it may also open before, and a Retry-After that is later by a whole window is that
    * of a penalty.
    */
-  protected override opensAt({ endsAtMs, retryAtMs, remaining }: SeenRetryAfter): number {
+  protected override opensAt({ endsAtMs, remaining }: SeenRefusal, retryAtMs: number): number {
     if (this.offset !== undefined || remaining === undefined) return endsAtMs;
     return retryAtMs < endsAtMs + this.lengthMs ? Math.min(endsAtMs, retryAtMs) : Number.POSITIVE_INFINITY;
   }

@@ -43,7 +43,7 @@ export class SlidingCounter extends Candidate {
   }
 
   /** Less the failed requests that the service has not counted: they would weigh on the next window. */
-  protected override get beyondPlan(): number {
+  override get beyondPlan(): number {
     return super.beyondPlan + Math.min(0, this.offset ?? 0);
   }
 
