@@ -14,8 +14,8 @@ export const BREAKS: Readonly<Record<string, Break>> = {
   },
   'gate: a shorter Retry-After opens a key that a longer one closed': {
     path: 'quota/ledger/cooldown.ts',
-    before: 'this.#untilMs = Math.max(this.#untilMs, instantMs);',
-    after: 'this.#untilMs = instantMs;',
+    before: 'this.untilMs = Math.max(this.untilMs, instantMs);',
+    after: 'this.untilMs = instantMs;',
   },
   'retry: an abort does not end a backoff': {
     path: 'retry/backoff.ts',

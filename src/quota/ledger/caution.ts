@@ -6,27 +6,23 @@ import type { Windows } from './windows.ts';
 /** Good answers that make up for one unforeseen 429; more if slots come back one by one, since no turn then brings a full window. */
 const ANSWERS_PER_REQUEST = 20;
 const ANSWERS_PER_REQUEST_REFILLED = 140;
-/** Less than this part of a request of others is not worth a place. */
+/** Less than this part of a request of others is not worth a place; it is, where slots come back one by one and a place is kept once. */
 const LEAST_KEPT = 0.3;
-/** The same where slots come back one by one: there a place is kept once, not in each window. */
 const LEAST_KEPT_REFILLED = 0.05;
 /** If others send too, observations expire after this time without an answer. */
 const STALE_AFTER_MS = 2_000;
 /** The same where slots come back one by one, in slots: the first one may be taken by others. */
 const SLOTS_UNTIL_STALE = 2;
 const SMALL_BUCKET = 10;
-/** With little quota left, at most this many requests may be in flight, since each may meet an unforeseen 429. */
+/** With little quota left, at most this many requests may be in flight, since each may meet an unforeseen 429; fewer while others send. */
 const FEWEST_IN_FLIGHT = 8;
-/** The same while others send, whose requests in flight may be refused too. */
 const FEWEST_BESIDE_OTHERS = 4;
+/** With one in flight, a slow answer would hold up all calls. */
+const LEAST_IN_FLIGHT = 2;
 /** With more quota left, a quarter of what is left beyond this may be in flight. */
 const KEPT_FROM_FLIGHT = 32;
-/**
- * While no header reports the day, it may be used up unseen. Few requests in flight cost no time if the minute's limit, or what the count of
- * this client leaves of the day, is at most this.
- */
+/** While no header reports the day, an eighth of what may be sent is in flight, if that is at most this: then it costs no time. */
 const MOST_HELD_BACK = 300;
-/** An eighth of that may be in flight. */
 const PARTS_WHILE_DAY_UNKNOWN = 8;
 /** Calls that fit into the window are sent within this time, if answers take as long as usual. */
 const HASTE_MS = 400;
@@ -35,8 +31,6 @@ const HASTE_MS = 400;
  * anyway. The time is short, since in a sliding log each slot comes back a minute after it was used.
  */
 const LEISURE_MS = 1_500;
-/** With one in flight, a slow answer would hold up all calls. */
-const LEAST_IN_FLIGHT = 2;
 /** After the first unforeseen 429, a good answer without Remaining adds only this part of a request to those that may be in flight, not one. */
 const MORE_IN_FLIGHT_UNREPORTED = 1 / 4;
 

@@ -1,25 +1,23 @@
-const BACKOFF_MS = 500;
-/** The first wait if the service does not say how long. */
-const BACKOFF_WITHOUT_RETRY_AFTER_MS = 1000;
-/** The factor from one such wait to the next. After four waits more than a minute has passed, so the day must be used up. */
-const GROWTH_WITHOUT_RETRY_AFTER = 4;
-const LONGEST_BACKOFF_WITHOUT_RETRY_AFTER_MS = 6 * 3_600_000;
 /**
- * The longest backoff of a key that is refused each time its Retry-After has passed: ten minutes, or this part of the time for which it has
- * been refused. So few requests find out that a day is used up, and a key that is open again is not left closed for much longer.
+ * The backoff of a key that is refused each time its Retry-After has passed grows to ten minutes, or to a sixth of the time for which it
+ * has been refused. So few requests find out that a day is used up, and a key that is open again is not left closed for much longer.
  */
+const BACKOFF_MS = 500;
 const LONGEST_BACKOFF_MS = 600_000;
 const BACKOFF_OF_REFUSED_TIME = 1 / 6;
 const LONGEST_BACKOFF_OF_ALL_MS = 3_600_000;
+/** If the service does not say how long: after four such waits more than a minute has passed, so the day must be used up. */
+const BACKOFF_WITHOUT_RETRY_AFTER_MS = 1000;
+const GROWTH_WITHOUT_RETRY_AFTER = 4;
+const LONGEST_BACKOFF_WITHOUT_RETRY_AFTER_MS = 6 * 3_600_000;
 /** The random addition to a wait: at most this time, and at most this part of the wait. */
 const MOST_JITTER_MS = 250;
 const JITTER = 0.05;
 
 /** Until when the service closed a key, and how often in a row. */
 export class Cooldown {
+  untilMs = Number.NEGATIVE_INFINITY;
   readonly #random: () => number;
-  // Only moves forward: two 429s may arrive in either order, and the later reopening counts.
-  #untilMs = Number.NEGATIVE_INFINITY;
   #strikes = 0;
   #refusedSinceMs = 0;
 
@@ -27,14 +25,10 @@ export class Cooldown {
     this.#random = random;
   }
 
-  get untilMs(): number {
-    return this.#untilMs;
-  }
-
   /** Counts a 429 in a row: the first one, or one whose request was sent after the key was open again. */
   strike(sentAtMs: number): void {
     if (this.#strikes === 0) this.#refusedSinceMs = sentAtMs;
-    if (this.#strikes === 0 || sentAtMs >= this.#untilMs) this.#strikes++;
+    if (this.#strikes === 0 || sentAtMs >= this.untilMs) this.#strikes++;
   }
 
   /** Whether at most one refusal has been counted in a row. */
@@ -43,7 +37,7 @@ export class Cooldown {
   }
 
   forgive(sentAtMs: number): void {
-    if (sentAtMs >= this.#untilMs) this.#strikes = 0;
+    if (sentAtMs >= this.untilMs) this.#strikes = 0;
   }
 
   /**
@@ -62,7 +56,8 @@ export class Cooldown {
     this.closeUntil(nowMs + waitMs + jitterMs);
   }
 
+  /** Two 429s may arrive in either order, and the later reopening counts. */
   closeUntil(instantMs: number): void {
-    this.#untilMs = Math.max(this.#untilMs, instantMs);
+    this.untilMs = Math.max(this.untilMs, instantMs);
   }
 }

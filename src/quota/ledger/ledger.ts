@@ -31,14 +31,6 @@ export function waitMs({ at }: Outlook, nowMs: number): number {
   return Number.isFinite(at) ? Math.max(0, Math.ceil(at - nowMs)) : 0;
 }
 
-/** Why a request has no answer. */
-export interface Loss {
-  /** The service or the network is to blame, and not an abort or the caller's own code. */
-  isFailure: boolean;
-  /** The connection failed before the request was sent. */
-  isUnsent: boolean;
-}
-
 /** As many requests are in flight as may be. */
 export const FULL: Outlook = { free: 0, at: Number.POSITIVE_INFINITY, reason: 'in-flight' };
 
@@ -76,7 +68,6 @@ export class Ledger {
     this.#caution = new Caution(this.windows, this.#outstanding);
   }
 
-  /** When a request was sent last. */
   get lastSentAtMs(): number {
     return this.#outstanding.lastSentAtMs;
   }
@@ -123,7 +114,7 @@ export class Ledger {
     return this.windows;
   }
 
-  /** Returns what may be sent now, with `inFlight` requests whose bodies are not read yet, and `waiting` calls that want to be sent. */
+  /** What may be sent now, with `inFlight` requests whose bodies are not read yet, and `waiting` calls that want to be sent. */
   look(nowMs: number, inFlight: number, waiting = 1): Outlook {
     if (this.#cooldown.untilMs > nowMs) return { free: 0, at: this.#cooldown.untilMs, reason: 'rate-limit' };
     this.windowsAt(nowMs);
@@ -175,8 +166,7 @@ export class Ledger {
   }
 
   #lookForProbe(nowMs: number, unknownSinceMs: number): Outlook {
-    // After the key was closed, one request is sent first: others before its answer may be refused too. That probe may be older than the
-    // latest closure: an answer to an earlier request can close the key again.
+    // After the key was closed, others before the probe's answer may be refused too. The probe may be older than the latest closure.
     if (this.#isReopening && this.#probe !== undefined) return FULL;
     return this.#lookForOne(!this.#isReopening && this.#outstanding.isSince(unknownSinceMs), nowMs);
   }
@@ -202,16 +192,17 @@ export class Ledger {
     this.windows.minute.remove(nowMs);
     this.windows.day.remove(nowMs);
     this.#outstanding.unsend(sending);
-    this.#settleProbe(sending);
+    this.#endProbe(sending);
   }
 
-  /** No answer came. */
-  lose(sending: Sending, { isFailure, isUnsent }: Loss, nowMs: number): void {
+  /**
+   * No answer came: because of the service or the network (`isFailure`), or because of an abort or the caller's own code. If `isUnsent`, the
+   * connection failed before the request was sent.
+   */
+  lose(sending: Sending, { isFailure, isUnsent }: { isFailure: boolean; isUnsent: boolean }, nowMs: number): void {
     this.#outstanding.lose();
     // The request may have arrived as late as now.
-    this.windows.minute.answer(sending.atMs, nowMs, { hasFailed: true });
-    this.windows.day.answer(sending.atMs, nowMs, { hasFailed: true });
-    this.#settleProbe(sending);
+    this.#settle(sending, true, nowMs);
     if (isFailure && (isUnsent || this.#outage.isProbe(sending.atMs))) this.#uncount(sending, nowMs);
     if (isFailure) this.fail(sending, nowMs);
   }
@@ -222,10 +213,7 @@ export class Ledger {
     this.#outage.fail(atMs, nowMs);
   }
 
-  /**
-   * Takes a failed request from the count of the day: otherwise the probes of some hours without a network would use up a day of which the
-   * service has counted nothing.
-   */
+  /** Takes a failed request from the count of the day: otherwise the probes of some hours without a network would use it up. */
   #uncount(sending: Sending, nowMs: number): void {
     sending.isUncounted = true;
     this.windows.day.remove(nowMs);
@@ -238,7 +226,15 @@ export class Ledger {
     return this.#outage.probeAtMs !== probeAtMs;
   }
 
-  #settleProbe(sending: Sending): void {
+  /** A request was answered or is lost. */
+  #settle(sending: Sending, hasFailed: boolean, nowMs: number): void {
+    const outcome = { hasFailed };
+    this.windows.minute.answer(sending.atMs, nowMs, outcome);
+    this.windows.day.answer(sending.atMs, nowMs, outcome);
+    this.#endProbe(sending);
+  }
+
+  #endProbe(sending: Sending): void {
     if (this.#probe === sending) this.#probe = undefined;
   }
 
@@ -247,11 +243,8 @@ export class Ledger {
     sending.answeredAtMs = nowMs;
     const { atMs: sentAtMs } = sending;
     const { status, remaining, retryAfterMs } = answer;
-    const hasFailed = status >= 400;
     this.#outstanding.observe(sentAtMs, nowMs);
-    this.windows.minute.answer(sentAtMs, nowMs, { hasFailed });
-    this.windows.day.answer(sentAtMs, nowMs, { hasFailed });
-    this.#settleProbe(sending);
+    this.#settle(sending, status >= 400, nowMs);
     this.#observeHealth(sending, answer, nowMs);
     const { unanswered } = this;
     const outcome = { status, remaining, retryAfterMs, unanswered, concurrent: this.#outstanding.concurrentWith(sending), sentAtMs, nowMs };
@@ -279,10 +272,7 @@ export class Ledger {
     return subject;
   }
 
-  /**
-   * A weighted counter turns with the minutes of the server's clock, so that it is possible before any Reset. It takes memory, and a single
-   * answer says nothing about it.
-   */
+  /** A weighted counter turns with the minutes of the server's clock, so that it is possible before any Reset, but not on a first answer. */
   #alignCounter(nowMs: number): void {
     const serverMs = this.#serverClock.atLeast(nowMs);
     if (Number.isFinite(serverMs) && this.#outstanding.settled > 1)

@@ -9,17 +9,12 @@ const ACTIVE_PER_MS = 5e-5;
 
 /** How fast other users of the key send, in requests per millisecond, as answers show it. `sinceMs` is the time since the previous answer. */
 export class OthersPace {
-  #usualPerMs = 0;
+  usualPerMs = 0;
   #burstPerMs = 0;
-
-  /** Their usual pace. */
-  get usualPerMs(): number {
-    return this.#usualPerMs;
-  }
 
   /** Whether they send, by the latest answers. */
   get isActive(): boolean {
-    return this.#usualPerMs >= ACTIVE_PER_MS;
+    return this.usualPerMs >= ACTIVE_PER_MS;
   }
 
   /** Their pace in the last half second or so. */
@@ -36,7 +31,7 @@ export class OthersPace {
   observe(requests: number, mostAtOnce: number, sinceMs: number): void {
     this.#burstPerMs = this.latelyPerMs(sinceMs) + Math.min(mostAtOnce, requests) / BURST_OVER_MS;
     const fading = Math.exp(-Math.min(LONGEST_SILENCE_MS, sinceMs) / USUAL_OVER_MS);
-    this.#usualPerMs = this.#usualPerMs * fading + requests / USUAL_OVER_MS;
+    this.usualPerMs = this.usualPerMs * fading + requests / USUAL_OVER_MS;
   }
 
   /** The last answer is too old to show a burst. */

@@ -13,52 +13,39 @@ export interface Sending {
   isUncounted?: boolean;
 }
 
-/** The shortest wait for a probe's answer before the next probe is sent, so that a stalled request does not block other calls. */
+/** A probe is given at least this time, or twice the usual time of an answer, before the next one is sent. */
 const LEAST_PATIENCE_MS = 1000;
-/** The wait in usual answer times, for a slow service: a second probe may be one request too many. */
 const PATIENCE = 2;
-/** How often that wait doubles at most: once for each further probe that has no answer. */
+/** How often that time doubles at most: once for each further probe that has no answer. */
 const MOST_DOUBLINGS = 3;
 /** The weight of a new answer in the average. */
 const WEIGHT = 1 / 8;
 
 /** Counts the requests in flight, and averages how long answers take. */
 export class Outstanding {
+  /** How long answers usually take. */
+  usualMs = 0;
+  /** Requests answered or lost so far. */
+  settled = 0;
+  lastSentAtMs = Number.NEGATIVE_INFINITY;
   #sent = 0;
-  #settled = 0;
-  #lastSentAtMs = Number.NEGATIVE_INFINITY;
-  // How long answers usually take.
-  #usualMs = 0;
   // At how many instants something was sent since the latest answer.
   #unansweredInstants = 0;
 
-  get usualMs(): number {
-    return this.#usualMs;
-  }
-
-  /** How long to wait for a probe's answer before the next probe is sent. */
+  /** How long to wait for a probe's answer before the next probe is sent, so that a stalled request does not block other calls. */
   get patienceMs(): number {
     const doublings = Math.min(MOST_DOUBLINGS, Math.max(0, this.#unansweredInstants - 1));
-    return Math.max(LEAST_PATIENCE_MS, PATIENCE * this.#usualMs) * 2 ** doublings;
+    return Math.max(LEAST_PATIENCE_MS, PATIENCE * this.usualMs) * 2 ** doublings;
   }
 
   /** Requests that were neither answered nor lost. */
   get unanswered(): number {
-    return this.#sent - this.#settled;
-  }
-
-  /** Requests answered or lost so far. */
-  get settled(): number {
-    return this.#settled;
-  }
-
-  get lastSentAtMs(): number {
-    return this.#lastSentAtMs;
+    return this.#sent - this.settled;
   }
 
   /** Whether a request that was sent at that instant or later has no answer yet. */
   isSince(instantMs: number): boolean {
-    return this.unanswered > 0 && this.#lastSentAtMs >= instantMs;
+    return this.unanswered > 0 && this.lastSentAtMs >= instantMs;
   }
 
   /** Requests that the answer to this one may or may not include: those in flight together with it, and those sent since. */
@@ -67,29 +54,31 @@ export class Outstanding {
   }
 
   send(nowMs: number, wasPlanned: boolean): Sending {
-    const sending = { atMs: nowMs, wasPlanned, previousAtMs: this.#lastSentAtMs, settledBefore: this.#settled };
+    const sending = { atMs: nowMs, wasPlanned, previousAtMs: this.lastSentAtMs, settledBefore: this.settled };
     this.#sent++;
-    if (nowMs !== this.#lastSentAtMs) this.#unansweredInstants++;
-    this.#lastSentAtMs = nowMs;
+    if (nowMs !== this.lastSentAtMs) this.#unansweredInstants++;
+    this.lastSentAtMs = nowMs;
     return sending;
   }
 
   /** A request was not sent after all. */
   unsend({ atMs, previousAtMs }: Sending): void {
     this.#sent--;
-    if (this.#lastSentAtMs !== atMs || previousAtMs === atMs) return;
-    this.#lastSentAtMs = previousAtMs;
+    if (this.lastSentAtMs !== atMs || previousAtMs === atMs) return;
+    this.lastSentAtMs = previousAtMs;
     this.#unansweredInstants = Math.max(0, this.#unansweredInstants - 1);
   }
 
+  /** The headers of an answer came. */
   observe(sentAtMs: number, nowMs: number): void {
-    this.#settled++;
+    this.settled++;
     this.#unansweredInstants = 0;
-    const weight = this.#usualMs === 0 ? 1 : WEIGHT;
-    this.#usualMs += weight * (nowMs - sentAtMs - this.#usualMs);
+    const weight = this.usualMs === 0 ? 1 : WEIGHT;
+    this.usualMs += weight * (nowMs - sentAtMs - this.usualMs);
   }
 
+  /** No answer came. */
   lose(): void {
-    this.#settled++;
+    this.settled++;
   }
 }

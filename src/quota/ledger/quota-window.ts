@@ -20,7 +20,7 @@ const MOST_EXPIRY_MS = 4_000;
 /** By how much a level may fall short of a whole request and still count as one: levels are sums of fractions. */
 const ROUNDING = 1e-6;
 
-/** The pace of others before a Remaining shows any. */
+/** Shared by all windows until their first Remaining, which many keys never have of the day. */
 const NO_OTHERS = new OthersPace();
 
 /** What one answer that describes a window says about it. */
@@ -42,6 +42,14 @@ interface Reported extends Pick<ObservedWindow, 'limit' | 'remaining' | 'resetAt
  */
 export class QuotaWindow {
   readonly lengthMs: number;
+  /** The ways of counting that may be the service's, each with its doubt. */
+  candidates: readonly Candidate[];
+  /** The Limit of the headers; undefined until observed. */
+  observedLimit: number | undefined;
+  /** When a Remaining that still counts was observed last. */
+  observedAtMs: number | undefined;
+  /** The pace of other users of the key. */
+  others = NO_OTHERS;
   // Created when a request is refused and no header says why.
   #learned: LearnedLimit | undefined;
   readonly #log: SlidingLog;
@@ -49,13 +57,10 @@ export class QuotaWindow {
   // Created with the first Reset: without one, no turn can be seen.
   #window: FixedWindow | undefined;
   #counter: SlidingCounter | undefined;
-  #candidates: readonly Candidate[];
   #planned: number;
-  #observedLimit: number | undefined;
   // A larger Limit that only the latest answer reported.
   #claimedLimit: number | undefined;
   readonly #reset: WindowReset;
-  #observedAtMs: number | undefined;
   // How long a Remaining counts if no Reset is known; the first one of 0 doubles it.
   #expiryMs = LEAST_EXPIRY_MS / 2;
   #reported: Reported | undefined;
@@ -65,8 +70,6 @@ export class QuotaWindow {
   #leastOfBatch: number | undefined;
   // The latest Remaining was larger than any possible candidate explains, and the one before was not.
   #isUnexplained = false;
-  // Created with the first Remaining: many keys have none of the day.
-  #others: OthersPace | undefined;
   // When a Retry-After passes, and whether one request may then ask, whatever the candidates say. Undefined once that request is answered.
   #ask: { atMs: number; isInvited: boolean } | undefined;
   // When the weighted counter would admit a probe too: after a turn, no probe is sent before.
@@ -78,37 +81,22 @@ export class QuotaWindow {
     this.#reset = new WindowReset(lengthMs);
     this.#log = new SlidingLog(limit, lengthMs);
     this.#bucket = new TokenBucket(limit, lengthMs);
-    this.#candidates = [this.#log, this.#bucket];
+    this.candidates = [this.#log, this.#bucket];
   }
 
   /** How many requests may be sent in a window: the limit of the plan or of the service, whichever is smaller. */
   get limit(): number {
-    return Math.min(this.#planned, this.#observedLimit ?? this.#planned);
-  }
-
-  /** The Limit of the headers; undefined until observed. */
-  get observedLimit(): number | undefined {
-    return this.#observedLimit;
+    return Math.min(this.#planned, this.observedLimit ?? this.#planned);
   }
 
   /** Whether a Remaining was observed that still counts. */
   get isKnown(): boolean {
-    return this.#observedAtMs !== undefined;
-  }
-
-  /** When Remaining was observed last. */
-  get observedAtMs(): number | undefined {
-    return this.#observedAtMs;
+    return this.observedAtMs !== undefined;
   }
 
   /** Whether requests of others are known; they may have sent more since. */
   get hasOthers(): boolean {
     return (this.lead.offset ?? 0) > 0;
-  }
-
-  /** The pace of other users of the key. */
-  get others(): OthersPace {
-    return this.#others ?? NO_OTHERS;
   }
 
   /** Whether the oldest request of a log may be that of others who have stopped: the Reset then says when it leaves. */
@@ -134,11 +122,6 @@ export class QuotaWindow {
     return this.#reset.current?.atMs;
   }
 
-  /** The ways of counting that may be the service's, each with its doubt. */
-  get candidates(): readonly Candidate[] {
-    return this.#candidates;
-  }
-
   /** When the current window began, if it turned as a whole; undefined if requests leave one by one. */
   get turnedAtMs(): number | undefined {
     return this.lead === this.#window ? this.#reset.endsAtMs - this.lengthMs : undefined;
@@ -146,11 +129,11 @@ export class QuotaWindow {
 
   /** The candidate that fits best. Without any Reset no turn can be seen, so that windows and counters cannot be told apart. */
   get lead(): Candidate {
-    return this.#candidates.reduce((best, next) => (next.doubt + next.prior < best.doubt + best.prior ? next : best));
+    return this.candidates.reduce((best, next) => (next.doubt + next.prior < best.doubt + best.prior ? next : best));
   }
 
   get #possible(): readonly Candidate[] {
-    return this.#candidates.filter(({ isPossible }) => isPossible);
+    return this.candidates.filter(({ isPossible }) => isPossible);
   }
 
   /** Sets the limit of another plan. */
@@ -160,20 +143,18 @@ export class QuotaWindow {
   }
 
   #setLimits(): void {
-    for (const candidate of this.#candidates) candidate.resize(this.#observedLimit ?? this.#planned, this.#planned);
+    for (const candidate of this.candidates) candidate.resize(this.observedLimit ?? this.#planned, this.#planned);
   }
 
-  /** Whether the one request that a Retry-After invites may be sent now. */
-  #mayAsk(nowMs: number): boolean {
-    return this.#ask?.isInvited === true && nowMs >= this.#ask.atMs && this.#log.sentSince(this.#ask.atMs) === 0;
+  /** The one request that a Retry-After invites, if it may be sent now. */
+  #invited(nowMs: number): number {
+    return this.#ask?.isInvited === true && nowMs >= this.#ask.atMs && this.#log.sentSince(this.#ask.atMs) === 0 ? 1 : 0;
   }
 
   /** What the most generous possible candidate allows, whatever headers say about others. */
   ceiling(nowMs: number): number {
-    return Math.max(
-      this.#mayAsk(nowMs) ? 1 : 0,
-      ...this.#possible.map((candidate) => wholeRequests(candidate.room(nowMs) - candidate.beyondPlan)),
-    );
+    const allowed = this.#possible.map((candidate) => wholeRequests(candidate.room(nowMs) - candidate.beyondPlan));
+    return Math.max(this.#invited(nowMs), ...allowed);
   }
 
   /** When the most generous possible candidate allows a request, whatever headers say. */
@@ -184,8 +165,8 @@ export class QuotaWindow {
   /** How many requests may be sent. No learned limit holds back a request that only finds out what is left (`isAsking`). */
   free(nowMs: number, isAsking = false): number {
     if (nowMs < this.#opensAtMs) return 0;
-    const ofLead = wholeRequests(this.lead.free(nowMs));
-    return Math.min(this.most(nowMs, isAsking) - this.#log.sent(nowMs), this.#mayAsk(nowMs) ? Math.max(1, ofLead) : ofLead);
+    const counted = Math.max(this.#invited(nowMs), wholeRequests(this.lead.free(nowMs)));
+    return Math.min(this.most(nowMs, isAsking) - this.#log.sent(nowMs), counted);
   }
 
   /** How many requests may be sent by every possible way of counting. */
@@ -218,17 +199,17 @@ export class QuotaWindow {
 
   /** When a Remaining expires, since others may have stopped: with its window, or soon if no Reset names the window's end. */
   get #expiresAtMs(): number {
-    if (this.#observedAtMs === undefined) return Number.POSITIVE_INFINITY;
-    return this.#observedAtMs + (this.#window ? this.lengthMs + PRECISION_MS : this.#expiryMs);
+    if (this.observedAtMs === undefined) return Number.POSITIVE_INFINITY;
+    return this.observedAtMs + (this.#window ? this.lengthMs + PRECISION_MS : this.#expiryMs);
   }
 
   add(nowMs: number): void {
-    for (const candidate of this.#candidates) candidate.add(nowMs);
+    for (const candidate of this.candidates) candidate.add(nowMs);
   }
 
   /** Takes a request back. */
   remove(nowMs: number): void {
-    for (const candidate of this.#candidates) candidate.remove(nowMs);
+    for (const candidate of this.candidates) candidate.remove(nowMs);
   }
 
   /** The answer to a request came, or the request is lost. The service may not count one that failed. */
@@ -247,7 +228,7 @@ export class QuotaWindow {
   /** What headers reported no longer counts, and neither does their Limit. */
   forgetLimit(): void {
     this.forget();
-    this.#observedLimit = undefined;
+    this.observedLimit = undefined;
     this.#setLimits();
   }
 
@@ -256,19 +237,16 @@ export class QuotaWindow {
     // The turn comes before anything is forgotten, since a counter takes the requests of others along into the next window.
     const { hasOthers } = this;
     let asks = this.isOver(nowMs) && this.#begin(nowMs, unanswered);
-    asks = this.#endRetryAfter(nowMs) || asks;
+    // A Retry-After has passed, and the leading candidate still admits no request: what it knows of others is wrong.
+    if (this.#ask && nowMs >= this.#ask.atMs && this.lead.free(nowMs) < 1) {
+      for (const candidate of this.candidates) candidate.forget();
+      asks = true;
+    }
     if (nowMs >= this.#expiresAtMs) {
       asks ||= hasOthers;
       this.forget();
     }
     return asks;
-  }
-
-  /** Forgets others if a Retry-After has passed and the leading candidate still admits no request. Returns whether that is so. */
-  #endRetryAfter(nowMs: number): boolean {
-    if (!this.#ask || nowMs < this.#ask.atMs || this.lead.free(nowMs) >= 1) return false;
-    for (const candidate of this.#candidates) candidate.forget();
-    return true;
   }
 
   /** The window ended and the next one begins. Returns whether only an answer can say what is left in it. */
@@ -278,7 +256,7 @@ export class QuotaWindow {
     this.#hasTurned = true;
     this.#uncounted = 0;
     const needsAnswer = lead === this.#window || (this.#isLogOfOthers && lead.free(nowMs) < 1);
-    for (const candidate of this.#candidates) candidate.turn(this.#reset.endsAtMs, unanswered);
+    for (const candidate of this.candidates) candidate.turn(this.#reset.endsAtMs, unanswered);
     if (needsAnswer) this.#log.forget();
     if (lead === this.#window && this.#counter?.isPossible)
       this.#opensAtMs = Math.min(this.#counter.freeAt(1, nowMs), nowMs + MOST_DELAY_MS);
@@ -288,9 +266,9 @@ export class QuotaWindow {
 
   /** Discards what was observed about others. */
   forget(): void {
-    this.#observedAtMs = undefined;
-    this.#others?.forgetBurst();
-    for (const candidate of this.#candidates) candidate.forget();
+    this.observedAtMs = undefined;
+    if (this.others !== NO_OTHERS) this.others.forgetBurst();
+    for (const candidate of this.candidates) candidate.forget();
   }
 
   /** Discards what was reported, since the server's clock was set back. */
@@ -301,16 +279,16 @@ export class QuotaWindow {
   }
 
   /**
-   * Takes the Limit of an answer; the plan stays the ceiling. A higher Limit counts only when a second answer repeats it, with a Remaining
-   * that is not below the known Limit. Returns whether the Limit counts.
+   * Takes the Limit of an answer. A higher one counts only when a second answer repeats it, with a Remaining that is not below the known
+   * one. Returns whether the Limit counts.
    */
   observeLimit(limit: number, remaining = limit): boolean {
-    const known = this.#observedLimit ?? limit;
+    const known = this.observedLimit ?? limit;
     const isClaim = limit > known && (limit !== this.#claimedLimit || remaining < known);
     this.#claimedLimit = isClaim ? limit : undefined;
     if (isClaim) return false;
-    if (limit !== this.#observedLimit) {
-      this.#observedLimit = limit;
+    if (limit !== this.observedLimit) {
+      this.observedLimit = limit;
       this.#setLimits();
     }
     return true;
@@ -319,27 +297,24 @@ export class QuotaWindow {
   /** Learns from an answer that describes this window. */
   observe(reading: Reading): void {
     const { reset, status, remaining: reported, nowMs } = reading;
-    if (reset && !this.isBucket && this.#reset.isOvertaken(reset, reading.sentAtMs)) {
-      this.#window?.countBefore(reading.sentAtMs);
-      return;
-    }
+    if (reset && !this.isBucket && this.#reset.isOvertaken(reset, reading.sentAtMs)) return this.#window?.countBefore(reading.sentAtMs);
     if (reset) this.#observeReset(reset, reading);
     if (reported === undefined) return this.observeUnreported(reading);
     if (reset) {
       const ofBucket = this.#bucket.misfitOfFilling(reported, reset.endsAtMs - nowMs);
-      this.#weigh(this.#candidates.map((candidate) => (candidate === this.#bucket ? ofBucket : 0)));
+      this.#weigh(this.candidates.map((candidate) => (candidate === this.#bucket ? ofBucket : 0)));
     }
     const unseen = status === 429 ? this.#unseenBefore(reading) : 0;
     if (status === 429) this.#observeRefusal(reading);
-    const remaining = Math.min(reported, this.#observedLimit ?? this.#planned);
+    const remaining = Math.min(reported, this.observedLimit ?? this.#planned);
     const ofOthers = Math.max(unseen, this.#observeRemaining(remaining, reading));
-    this.#others ??= new OthersPace();
-    this.#others.observe(ofOthers, this.limit / PARTS_AT_ONCE, nowMs - (this.#observedAtMs ?? nowMs));
+    if (this.others === NO_OTHERS) this.others = new OthersPace();
+    this.others.observe(ofOthers, this.limit / PARTS_AT_ONCE, nowMs - (this.observedAtMs ?? nowMs));
     // Even if the Remaining does not count yet: other processes learn the Reset from it.
     if (reset) this.#noteReported(reset, remaining, nowMs);
     if (this.#isUnexplained) return;
     this.#leastOfBatch = reading.unanswered === 0 ? undefined : Math.min(this.#leastOfBatch ?? remaining, remaining);
-    this.#observedAtMs = nowMs;
+    this.observedAtMs = nowMs;
     this.#expiryMs = remaining > 0 ? Math.max(LEAST_EXPIRY_MS, this.#expiryMs / 2) : Math.min(MOST_EXPIRY_MS, 2 * this.#expiryMs);
     this.#learned = undefined;
   }
@@ -354,7 +329,7 @@ export class QuotaWindow {
   /** Answers may overtake each other, so under the same Reset the smallest Remaining counts. */
   #noteReported({ atMs, endsAtMs }: Reset, remaining: number, nowMs: number): void {
     const known = this.#reported?.resetAtMs === atMs ? this.#reported.remaining : remaining;
-    const limit = Math.min(UNLIMITED, this.#observedLimit ?? this.#planned);
+    const limit = Math.min(UNLIMITED, this.observedLimit ?? this.#planned);
     this.#reported = { limit, remaining: Math.min(known, remaining), resetAtMs: atMs, endsAtMs, observedAtMs: nowMs };
   }
 
@@ -377,9 +352,9 @@ export class QuotaWindow {
       this.#window.resume();
     } else if (kind !== 'same') {
       const seen = this.#reset.compare(reset, reading);
-      this.#weigh(this.#candidates.map((candidate) => candidate.misfitOfReset(seen)));
+      this.#weigh(this.candidates.map((candidate) => candidate.misfitOfReset(seen)));
     }
-    if (kind === 'next') for (const candidate of this.#candidates) candidate.turn(nowMs, unanswered + 1);
+    if (kind === 'next') for (const candidate of this.candidates) candidate.turn(nowMs, unanswered + 1);
     this.#reset.observe(reset, kind);
     const { endsAtMs } = this.#reset;
     if (kind === 'first') {
@@ -387,7 +362,7 @@ export class QuotaWindow {
       const beganAtMs = Math.min(endsAtMs, nowMs + reset.atMs - serverMs) - this.lengthMs;
       this.#window.turn(beganAtMs, this.#log.sentSince(beganAtMs - PRECISION_MS));
     }
-    for (const candidate of this.#candidates) candidate.align(endsAtMs, unanswered + 1);
+    for (const candidate of this.candidates) candidate.align(endsAtMs, unanswered + 1);
   }
 
   #counterFrom(nowMs: number): SlidingCounter {
@@ -396,9 +371,8 @@ export class QuotaWindow {
   }
 
   #include<Kind extends Candidate>(candidate: Kind): Kind {
-    // If two fit equally well, the first one leads.
-    // A spread would keep room for more.
-    this.#candidates = Array.of<Candidate>(candidate).concat(this.#candidates);
+    // If two fit equally well, the first one leads. A spread would keep room for more.
+    this.candidates = Array.of<Candidate>(candidate).concat(this.candidates);
     this.#setLimits();
     return candidate;
   }
@@ -407,13 +381,12 @@ export class QuotaWindow {
   #observeRemaining(remaining: number, reading: Reading): number {
     const { lead } = this;
     const seen = this.#seenIn(reading, remaining);
-    const fits = this.#candidates.map((candidate) => candidate.fitOf(seen));
+    const fits = this.candidates.map((candidate) => candidate.fitOf(seen));
     const isUnexplained = fits.every(({ candidate, excess }) => excess > 0 || !candidate.isPossible);
     // It counts only when the next answer has one like it.
     this.#isUnexplained = isUnexplained && !this.#isUnexplained;
     if (this.#isUnexplained) return 0;
-    const leading = fits.find(({ candidate }) => candidate === lead);
-    const others = leading ? lead.othersIn(leading) : 0;
+    const others = fits.reduce((sum, fit) => (fit.candidate === lead ? lead.othersIn(fit) : sum), 0);
     if (reading.status !== 429) this.#weigh(fits.map((fit) => fit.candidate.misfitOf(fit, seen)));
     for (const fit of fits) fit.candidate.observe(fit, seen);
     this.#hasTurned = false;
@@ -440,7 +413,7 @@ export class QuotaWindow {
     if (outcome.status >= 300 || this.isKnown) return;
     // The request passed, so Remaining was at least 0.
     const seen = this.#seenIn(outcome, 0);
-    this.#weigh(this.#candidates.map((candidate) => candidate.fitOf(seen).excess / 2));
+    this.#weigh(this.candidates.map((candidate) => candidate.fitOf(seen).excess / 2));
   }
 
   /** Takes the end of a weighted counter's window from the server's clock, as long as no Reset says more. */
@@ -452,8 +425,8 @@ export class QuotaWindow {
     // If this window has some left, and Retry-After is longer than two of it, a longer window refused the request.
     if (outcome.remaining !== 0 && (outcome.retryAfterMs ?? 0) > 2 * this.lengthMs) return;
     const seen = { ...outcome, endsAtMs: this.#reset.endsAtMs };
-    this.#weigh(this.#candidates.map((candidate) => candidate.misfitOfRefusal(seen)));
-    this.#weigh(this.#candidates.map((candidate) => candidate.misfitOfRetryAfter(seen)));
+    this.#weigh(this.candidates.map((candidate) => candidate.misfitOfRefusal(seen)));
+    this.#weigh(this.candidates.map((candidate) => candidate.misfitOfRetryAfter(seen)));
     this.#bucket.drain(outcome.nowMs);
   }
 
@@ -480,11 +453,11 @@ export class QuotaWindow {
     // Where all fit equally well, as with most answers, no doubt changes.
     if (misfits.every((misfit) => misfit === best)) return;
     let least = Number.POSITIVE_INFINITY;
-    this.#candidates.forEach((candidate, index) => {
+    this.candidates.forEach((candidate, index) => {
       candidate.doubt += Math.min(2, (misfits[index] ?? 0) - best);
       least = Math.min(least, candidate.doubt);
     });
-    for (const candidate of this.#candidates) candidate.doubt = Math.min(MOST_DOUBT, candidate.doubt - least);
+    for (const candidate of this.candidates) candidate.doubt = Math.min(MOST_DOUBT, candidate.doubt - least);
   }
 }
 

@@ -25,12 +25,13 @@ type ResetKind = 'first' | 'same' | 'lasting' | 'moved' | 'next';
 
 /** When one window resets, as its answers say. */
 export class WindowReset {
+  /** The Reset of the current window; undefined until an answer has reported it. */
+  current: Reset | undefined;
+  /** When the current window ends, on our clock. If its Reset is unknown, it is presumed to have begun when the last one ended. */
+  endsAtMs = Number.POSITIVE_INFINITY;
   readonly #lengthMs: number;
-  // The latest Reset; undefined until one is observed.
-  #known: Reset | undefined;
-  // Whether it has passed, so that the Reset of the current window is unknown.
-  #hasPassed = false;
-  #endsAtMs = Number.POSITIVE_INFINITY;
+  // The latest Reset, of the current window or an earlier one.
+  #latest: Reset | undefined;
   // Added to the end of a window; larger after a window that had seemed to end turned out to last.
   #marginMs = LEAST_MARGIN_MS;
 
@@ -38,42 +39,32 @@ export class WindowReset {
     this.#lengthMs = lengthMs;
   }
 
-  /** The Reset of the current window, if an answer has reported it. */
-  get current(): Reset | undefined {
-    return this.#hasPassed ? undefined : this.#known;
-  }
-
-  /** When the current window ends, on our clock. If its Reset is unknown, it is presumed to have begun when the last one ended. */
-  get endsAtMs(): number {
-    return this.#endsAtMs;
-  }
-
   /** The current window has ended. */
   pass(nowMs: number): void {
-    this.#hasPassed = true;
-    this.#endsAtMs = nowMs + this.#lengthMs;
+    this.current = undefined;
+    this.endsAtMs = nowMs + this.#lengthMs;
   }
 
   /** Discards what was observed. */
   forget(nowMs: number): void {
     this.pass(nowMs);
-    this.#known = undefined;
+    this.#latest = undefined;
   }
 
   /** Whether a Reset is older than the known one, or that of a window that has ended since the request was sent. */
   isOvertaken({ atMs, slackMs }: Reset, sentAtMs: number): boolean {
-    const known = this.#known;
+    const known = this.#latest;
     if (!known) return false;
     const laterMs = atMs - known.atMs;
     const precisionMs = PRECISION_MS + slackMs + known.slackMs;
-    return laterMs < -precisionMs || (this.#hasPassed && laterMs <= precisionMs && sentAtMs < known.endsAtMs);
+    return laterMs < -precisionMs || (!this.current && laterMs <= precisionMs && sentAtMs < known.endsAtMs);
   }
 
   kindOf(reset: Reset): ResetKind {
-    if (!this.#known) return 'first';
-    const laterMs = reset.atMs - this.#known.atMs;
-    if (Math.abs(laterMs) <= PRECISION_MS + reset.slackMs) return this.#hasPassed ? 'lasting' : 'same';
-    return !this.#hasPassed && laterMs > WHOLE_TURN * this.#lengthMs ? 'next' : 'moved';
+    if (!this.#latest) return 'first';
+    const laterMs = reset.atMs - this.#latest.atMs;
+    if (Math.abs(laterMs) <= PRECISION_MS + reset.slackMs) return this.current ? 'same' : 'lasting';
+    return this.current && laterMs > WHOLE_TURN * this.#lengthMs ? 'next' : 'moved';
   }
 
   /** What a Reset that is not the known one says about how the service counts. `serverMs` is the server's time. */
@@ -81,7 +72,7 @@ export class WindowReset {
     const { atMs, endsAtMs } = reset;
     const precisionMs = PRECISION_MS + reset.slackMs;
     const offClockMs = ((atMs + this.#lengthMs / 2) % this.#lengthMs) - this.#lengthMs / 2;
-    const known = this.#known ?? reset;
+    const known = this.#latest ?? reset;
     const hasPassed = serverMs + DATE_LAG_MS > known.atMs - known.slackMs;
     const hasTurned = hasPassed && atMs - known.atMs >= WHOLE_TURN * this.#lengthMs;
     const hasMoved = atMs > known.atMs && !hasTurned;
@@ -91,10 +82,10 @@ export class WindowReset {
   /** Takes the Reset of the latest answer. */
   observe(reset: Reset, kind: ResetKind): void {
     const endsAtMs = reset.endsAtMs + this.#marginMs;
-    this.#endsAtMs = kind === 'same' ? Math.min(this.#endsAtMs, endsAtMs) : endsAtMs;
-    const { atMs } = kind === 'same' || kind === 'lasting' ? (this.#known ?? reset) : reset;
-    this.#known = { ...reset, atMs, endsAtMs: this.#endsAtMs };
-    this.#hasPassed = false;
+    this.endsAtMs = kind === 'same' ? Math.min(this.endsAtMs, endsAtMs) : endsAtMs;
+    const { atMs } = kind === 'same' || kind === 'lasting' ? (this.#latest ?? reset) : reset;
+    this.current = { ...reset, atMs, endsAtMs: this.endsAtMs };
+    this.#latest = this.current;
   }
 
   /** A window that had seemed to end lasts. The Retry-After of a refusal says by how much `Date` is ahead, unless it is another wait. */
