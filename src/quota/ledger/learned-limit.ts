@@ -1,6 +1,9 @@
 import type { SlidingLog } from './candidates/sliding-log.ts';
 import type { Sending } from './outstanding.ts';
 
+/** A refused request: when it was sent, and whether the remaining quota was known then. */
+type Refused = Pick<Sending, 'atMs' | 'wasPlanned'>;
+
 const SHRINK = 0.75;
 /** With this many times as many requests the limit turns out to be larger. */
 const NEAR = 1.5;
@@ -8,9 +11,8 @@ const NEAR = 1.5;
 const FEWEST = 5;
 /** The factor by which the limit grows in a window without a refusal, up to nine tenths of the number that was refused. */
 const GROWTH = 1.1;
-/** From there on it grows slowly, as TCP's congestion window does, since the next refusal is near (RFC 9438 section 4.1). */
+/** From there on it grows slowly, since the next refusal is near (RFC 9438 section 4.1), but still doubles within half an hour. */
 const FAST_GROWTH = Math.log(0.9 / SHRINK);
-/** It still doubles within half an hour: otherwise some refusals for another cause would hold a client up for a day. */
 const SLOW_PER_MS = Math.LN2 / 1_800_000;
 
 /** A limit learned from refusals where no header reports Remaining: lower after each, and higher with the time without one. */
@@ -59,11 +61,11 @@ export class LearnedLimit {
   }
 
   /** A request was refused; the log has what was sent within a window's length. */
-  refuse(log: SlidingLog, { atMs, wasPlanned }: Pick<Sending, 'atMs' | 'wasPlanned'>, nowMs: number): void {
+  refuse(log: SlidingLog, refused: Refused, nowMs: number): void {
     const sent = log.sent(nowMs);
     const sentSinceOpen = this.#reopenedAtMs === undefined ? sent : log.sentSince(this.#reopenedAtMs);
     this.#reopenedAtMs = undefined;
-    if (!this.#isLimit(sent, { atMs, wasPlanned }, nowMs)) return;
+    if (!this.#isLimit(sent, refused, nowMs)) return;
     if (sentSinceOpen >= FEWEST) this.#refusedAfter = sentSinceOpen;
     this.#most = SHRINK * Math.min(sent, this.#grown(nowMs));
     this.#atMs = nowMs;
@@ -73,7 +75,7 @@ export class LearnedLimit {
    * Refusals of requests that were sent together count once. A refusal after few requests counts only if the refused one was no probe, and
    * the refusal before came after at least as many. If a refusal took longer than a window, nothing is known of what was sent before it.
    */
-  #isLimit(sent: number, { atMs, wasPlanned }: Pick<Sending, 'atMs' | 'wasPlanned'>, nowMs: number): boolean {
+  #isLimit(sent: number, { atMs, wasPlanned }: Refused, nowMs: number): boolean {
     if (sent < 1 || atMs < this.#atMs) return false;
     if (sent >= FEWEST) return true;
     const suspected = this.#suspected;

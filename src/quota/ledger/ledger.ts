@@ -136,7 +136,8 @@ export class Ledger {
 
   /** Whether the client has a share, and no header says that the key's own quota is used up. */
   #isOnlyShareUsedUp(nowMs: number): boolean {
-    return this.windows.areShares && [this.windows.minute, this.windows.day].every((window) => window.observed(nowMs)?.remaining !== 0);
+    const { areShares, minute, day } = this.windows;
+    return areShares && minute.observed(nowMs)?.remaining !== 0 && day.observed(nowMs)?.remaining !== 0;
   }
 
   #free(nowMs: number): number {
@@ -323,10 +324,7 @@ export class Ledger {
     this.#isReopening = true;
   }
 
-  /**
-   * A good answer to a request sent since the remaining quota is unknown makes it known. If headers have reported Remaining before, only an
-   * answer that reports it does.
-   */
+  /** If sent since the remaining quota is unknown, its answer makes it known; where headers used to report Remaining, only one that does. */
   #observeGood(sending: Sending, { remaining }: Answer, subject: QuotaWindow | undefined): void {
     this.#cooldown.forgive(sending.atMs);
     const isReported = remaining !== undefined && subject === this.windows.minute;

@@ -29,8 +29,7 @@ export class Windows {
   #minuteMade: QuotaWindow | undefined;
   #dayMade: QuotaWindow | undefined;
   #settings: QuotaSettings;
-  // Both windows are cut to this part of the limits: the share of the key's only client; 1 if there are several clients, or if requests of
-  // closed ones could use up a smaller share.
+  // Both windows are cut to this share of the key's only client; 1 if there are several, or if requests of closed ones could use it up.
   #share: number;
 
   constructor(settings: QuotaSettings) {
@@ -53,10 +52,7 @@ export class Windows {
     return this.#settings.plan !== undefined;
   }
 
-  /**
-   * The limits before the share: those of the plan. Without a plan, those that headers report, or else those of Free; the limit of one window
-   * identifies the plan, and so that of the other, until headers report it too.
-   */
+  /** The whole limits: those of the plan. Without one, those that headers report, that a named plan has beside the reported one, or Free's. */
   get #limits(): Partial<PlanLimits> {
     if (this.#isPlanGiven) return limitsOf(this.#settings.plan);
     const ofDay = this.#dayMade?.observedLimit;
@@ -88,7 +84,7 @@ export class Windows {
     return overstatementOf('minute', requestsPerMinute, this.minute) ?? overstatementOf('day', requestsPerDay, this.day);
   }
 
-  /** What is reported to other processes: the limits for all of them together, cut to the share; then also the whole limit of the day. */
+  /** What is reported to other processes: the limits cut to the share; then also the whole limit of the day. */
   observed(nowMs: number): Observed {
     const { plan } = this.#settings;
     const share = this.#share;
@@ -123,10 +119,7 @@ export class Windows {
     return areOtherPlans(known.plan, settings.plan);
   }
 
-  /**
-   * Takes the settings of a client in place of those of clients that were all closed. What answers have shown stays known. The windows are
-   * not cut to a smaller share than before: requests of the closed clients could use it up.
-   */
+  /** Takes the settings of a client in place of those of clients that were all closed, but no smaller share, which these could have used up. */
   restart(settings: QuotaSettings): void {
     this.#settings = settings;
     const share = commonShare(settings);
@@ -158,7 +151,6 @@ export class Windows {
     if (limit === undefined || limit === ofMinute) return false;
     if (limit === this.day.observedLimit && (ofMinute === undefined || resetAtMs === this.day.resetAtMs)) return true;
     const isLater = aheadMs > USUAL_MINUTE_MS;
-    // The whole limits: the windows may be cut to a share.
     const { requestsPerMinute, requestsPerDay } = this.#limits;
     if (limit === requestsPerDay && limit !== requestsPerMinute) return this.#isPlanGiven || isLater;
     return isLater && ofMinute !== undefined && limit > ofMinute;
@@ -177,7 +169,6 @@ export class Windows {
   observeLimit(subject: QuotaWindow, answer: Answer): void {
     const limit = answer.limit ?? this.#leastLimit(answer, subject);
     if (limit === undefined) return;
-    // The whole limit: the window may be cut to a share.
     const { requestsPerMinute: known = UNLIMITED } = this.#limits;
     if (!this.#isPlanGiven && subject === this.minute && limit > known && !mayBeOfMinute(limit, answer)) return;
     if (!subject.observeLimit(limit, answer.remaining)) return;
@@ -244,10 +235,7 @@ function planWith(window: keyof PlanLimits, limit: number | undefined): PlanLimi
   return Object.values(PLANS).find((plan) => plan[window] === limit);
 }
 
-/**
- * The limits that the observed minute implies: its limit identifies the plan, and so the day's limit until the minute ends. Its own limit
- * is included only if the client uses a share of it.
- */
+/** The limits that the observed minute implies: its own if the client uses a share of it, and until it ends the day's of its named plan. */
 function learnedPlan(minute: ObservedWindow | undefined, share: number): Partial<PlanLimits> {
   const requestsPerDay = planWith('requestsPerMinute', minute?.limit)?.requestsPerDay;
   return {
@@ -266,10 +254,7 @@ function overstatementOf(
   return isKnown && observed < planned ? { window, planned, observed } : undefined;
 }
 
-/**
- * Whether a Limit above the known one may be the minute's: its Reset is near by `Date`, or by the machine's clock if there is none. If it
- * were a day's, a thousand requests could leave in a minute that allows sixty.
- */
+/** Whether a Limit above the known one may be the minute's: its Reset is near by `Date`, or by the machine's clock if there is none. */
 function mayBeOfMinute(limit: number, answer: Answer): boolean {
   const aheadMs = aheadOf(answer, answer.dateMs ?? answer.receivedAtMs);
   return aheadMs === undefined ? limit <= LARGEST_LIMIT_WITHOUT_RESET : aheadMs <= USUAL_MINUTE_MS;

@@ -120,8 +120,8 @@ export class TokenBucket extends Candidate {
   }
 
   /**
-   * How badly `remaining` fits a Reset in `aheadMs`: that is when the bucket is full again, or when it has its next token, or the end of some
-   * window. It is filled at the plan's rate, or at its Limit's if the plan is larger or this client uses only a share.
+   * How badly `remaining` fits a Reset in `aheadMs`: that is when the bucket is full again, at the plan's rate or its Limit's, or when it has
+   * its next token, or the end of some window.
    */
   misfitOfFilling(remaining: number, aheadMs: number): number {
     const { perMs } = this.#tokens;
