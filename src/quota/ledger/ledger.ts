@@ -239,7 +239,6 @@ export class Ledger {
     if (this.#probe === sending) this.#probe = undefined;
   }
 
-  /** Learns from the headers of an answer. */
   observe(sending: Sending, answer: Answer, nowMs: number): void {
     sending.answeredAtMs = nowMs;
     const { atMs: sentAtMs } = sending;

@@ -69,7 +69,6 @@ export class Outstanding {
     this.#unansweredInstants = Math.max(0, this.#unansweredInstants - 1);
   }
 
-  /** The headers of an answer came. */
   observe(sentAtMs: number, nowMs: number): void {
     this.settled++;
     this.#unansweredInstants = 0;
@@ -77,7 +76,6 @@ export class Outstanding {
     this.usualMs += weight * (nowMs - sentAtMs - this.usualMs);
   }
 
-  /** No answer came. */
   lose(): void {
     this.settled++;
   }

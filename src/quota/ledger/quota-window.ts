@@ -89,7 +89,6 @@ export class QuotaWindow {
     return Math.min(this.#planned, this.observedLimit ?? this.#planned);
   }
 
-  /** Whether a Remaining was observed that still counts. */
   get isKnown(): boolean {
     return this.observedAtMs !== undefined;
   }
@@ -136,7 +135,6 @@ export class QuotaWindow {
     return this.candidates.filter(({ isPossible }) => isPossible);
   }
 
-  /** Sets the limit of another plan. */
   resize(planned: number): void {
     this.#planned = planned;
     this.#setLimits();
@@ -207,7 +205,6 @@ export class QuotaWindow {
     for (const candidate of this.candidates) candidate.add(nowMs);
   }
 
-  /** Takes a request back. */
   remove(nowMs: number): void {
     for (const candidate of this.candidates) candidate.remove(nowMs);
   }
@@ -294,7 +291,6 @@ export class QuotaWindow {
     return true;
   }
 
-  /** Learns from an answer that describes this window. */
   observe(reading: Reading): void {
     const { reset, status, remaining: reported, nowMs } = reading;
     if (reset && !this.isBucket && this.#reset.isOvertaken(reset, reading.sentAtMs)) return this.#window?.countBefore(reading.sentAtMs);
@@ -437,7 +433,6 @@ export class QuotaWindow {
     this.#learned.refuse(this.#log, sending, nowMs);
   }
 
-  /** The first request after a refusal succeeded. */
   reopen(nowMs: number): void {
     this.#learned?.reopen(nowMs);
   }

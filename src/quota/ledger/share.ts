@@ -36,7 +36,6 @@ export class Share {
     this.#day.add(nowMs);
   }
 
-  /** Takes back a request that was added just now and not sent after all. */
   remove(): void {
     this.#minute.remove();
     this.#day.remove();
@@ -47,7 +46,6 @@ export class Share {
     this.#day.remove();
   }
 
-  /** The answer to a request came. */
   answer(sentAtMs: number, nowMs: number): void {
     this.#minute.answer(sentAtMs, nowMs);
     this.#day.answer(sentAtMs, nowMs);
@@ -58,7 +56,6 @@ export class Share {
     return Math.min(this.freeIn(minute, nowMs), this.freeIn(day, nowMs));
   }
 
-  /** When the next request may be sent. */
   freeAt({ minute, day }: SharedWindows, nowMs: number): number {
     return Math.max(this.#freeAtIn(minute, nowMs), this.#freeAtIn(day, nowMs));
   }

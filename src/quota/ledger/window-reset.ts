@@ -45,7 +45,6 @@ export class WindowReset {
     this.endsAtMs = nowMs + this.#lengthMs;
   }
 
-  /** Discards what was observed. */
   forget(nowMs: number): void {
     this.pass(nowMs);
     this.#latest = undefined;
@@ -79,7 +78,6 @@ export class WindowReset {
     return { isByClock: Math.abs(offClockMs) <= precisionMs, hasMoved, hasPassed, endsAtMs, precisionMs, sentAtMs, nowMs };
   }
 
-  /** Takes the Reset of the latest answer. */
   observe(reset: Reset, kind: ResetKind): void {
     const endsAtMs = reset.endsAtMs + this.#marginMs;
     this.endsAtMs = kind === 'same' ? Math.min(this.endsAtMs, endsAtMs) : endsAtMs;

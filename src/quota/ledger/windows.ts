@@ -61,7 +61,6 @@ export class Windows {
     return { requestsPerMinute, requestsPerDay: ofDay ?? planWith('requestsPerMinute', requestsPerMinute)?.requestsPerDay };
   }
 
-  /** How many requests may be in flight. */
   get concurrency(): number {
     return this.#settings.concurrency;
   }
@@ -165,7 +164,6 @@ export class Windows {
     return limit === this.minute.observedLimit || (this.#isPlanGiven && limit === this.#limits.requestsPerMinute);
   }
 
-  /** Takes the Limit of an answer that describes a window. */
   observeLimit(subject: QuotaWindow, answer: Answer): void {
     const limit = answer.limit ?? this.#leastLimit(answer, subject);
     if (limit === undefined) return;

@@ -93,7 +93,6 @@ export class SlidingLog extends Candidate {
     super.observe({ ...fit, lowest: fit.lowest + gone, highest: fit.highest + gone }, seen);
   }
 
-  /** The number of requests that were sent. */
   sent(nowMs: number): number {
     this.#expire(nowMs);
     return this.#sent;

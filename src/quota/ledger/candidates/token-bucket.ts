@@ -2,7 +2,6 @@ import { Candidate, type Fit, PRECISION_MS, type Seen } from './candidate.ts';
 
 /** A level of tokens that refills at a steady rate up to a size. */
 class Tokens {
-  /** Tokens that come back in a millisecond. */
   perMs: number;
   private size: number;
   private latest: number;
