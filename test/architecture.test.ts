@@ -62,7 +62,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   operations: ['call', 'clock', 'contract', 'errors', 'json', 'load-part', 'options', 'redactor', 'thrown', 'transport'],
   'inventory-stream': ['contract', 'errors', 'operations'],
-  reply: ['errors'],
+  reply: ['errors', 'thrown'],
   api: ['contract', 'errors', 'events', 'operations', 'options', 'quota', 'reply'],
   'update-news': ['contract', 'errors', 'shared-table'],
   pipeline: [...SERVICE, 'call', 'operations', 'options', 'order', 'quota', 'reply', 'retry', 'thrown', 'transport', 'update-news'],
