@@ -36,7 +36,8 @@ local function takeBack(counts, returned)
 end
 local function slotOf(length) return string.format('%.0f', math.floor(now / length)) end
 local function forgetOld(counts, length, kept)
-  for slot in pairs(counts) do if tonumber(slot) < math.floor(now / length) - kept then counts[slot] = nil end end
+  local first = math.floor(now / length) - kept
+  for slot in pairs(counts) do if tonumber(slot) < first then counts[slot] = nil end end
 end
 local function sum(counts, first)
   local total = 0
@@ -108,6 +109,7 @@ local function refill()
 end
 local function giveBack()
   local returned, ofDay = request.returned, request.returned + request.uncounted
+  if ofDay == 0 then return end
   takeBack(record.minuteSlots, returned)
   takeBack(record.daySlots, ofDay)
   record.sinceTurn = math.max(0, record.sinceTurn - returned)

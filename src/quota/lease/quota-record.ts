@@ -137,6 +137,7 @@ function refill({ record, nowMs }: Exchange): void {
 
 function giveBack({ record, request }: Exchange): void {
   const { returned, uncounted, returnedResetAtMs } = request;
+  if (returned + uncounted === 0) return;
   takeBack(record.minuteSlots, returned);
   takeBack(record.daySlots, returned + uncounted);
   record.sinceTurn = Math.max(0, record.sinceTurn - returned);
@@ -363,7 +364,8 @@ function slotOf(instantMs: number, { ms }: Slots): number {
 }
 
 function forgetOld(counts: SlotCounts, slots: Slots, nowMs: number): void {
-  for (const slot of Object.keys(counts)) if (Number(slot) < slotOf(nowMs, slots) - slots.kept) delete counts[slot];
+  const first = slotOf(nowMs, slots) - slots.kept;
+  for (const slot of Object.keys(counts)) if (Number(slot) < first) delete counts[slot];
 }
 
 function add(counts: SlotCounts, slot: number, more: number): void {

@@ -56,6 +56,12 @@ describe('exchangeLease', () => {
     expect([Object.values(record.minuteSlots), record.sinceTurn]).toEqual([[4, 0], 4]);
   });
 
+  test('rewrites no counts if nothing is returned', () => {
+    const record = knownRecord();
+    for (const counts of [record.minuteSlots, record.daySlots]) Object.freeze(counts);
+    expect(take(record, 'a', 0)).toMatchObject({ granted: 0, waitMs: 0 });
+  });
+
   test('grants one slot at a time if a twentieth of the limit is less than one', () => {
     expect(take(knownRecord({ limit: 10, remaining: 9 }), 'b', 5)).toMatchObject({ granted: 1 });
   });
