@@ -41,7 +41,7 @@ async function ended(child: ChildProcess): Promise<{ code: number | null; said: 
   return { code, said };
 }
 
-describe.skipIf(!HAS_REDIS && !process.env.CI)('petstore --quota-store redis://', { timeout: 60_000 }, () => {
+describe.skipIf(!HAS_REDIS && !process.env.CI)('petstore --quota-store redis://', () => {
   let redis: RedisServer;
 
   beforeEach(async () => {

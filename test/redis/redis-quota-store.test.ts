@@ -96,7 +96,7 @@ function requestAt(
   };
 }
 
-describe.skipIf(!HAS_REDIS && !process.env.CI)('redisQuotaStore', { timeout: 30_000 }, () => {
+describe.skipIf(!HAS_REDIS && !process.env.CI)('redisQuotaStore', () => {
   let server: RedisServer;
   let client: Redis;
   let others = 0;
@@ -289,7 +289,7 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('redisQuotaStore', { timeout: 30_
   });
 });
 
-describe.skipIf(!HAS_REDIS && !process.env.CI)('redisQuotaStore on Redis Cluster', { timeout: 30_000 }, () => {
+describe.skipIf(!HAS_REDIS && !process.env.CI)('redisQuotaStore on Redis Cluster', () => {
   let server: RedisServer;
   let cluster: Cluster;
   let folder: string;
@@ -301,7 +301,7 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('redisQuotaStore on Redis Cluster
     await vi.waitFor(async () => expect(await server.ask('CLUSTER', 'INFO')).toContain('cluster_state:ok'), 60_000);
     cluster = new Cluster([{ host: '127.0.0.1', port: server.port }]);
     await vi.waitFor(() => expect(cluster.status).toBe('ready'), 60_000);
-  }, 30_000);
+  });
 
   afterAll(async () => {
     cluster.disconnect();
@@ -389,7 +389,7 @@ test('redisQuotaStore adds one listener to an ioredis subscriber, which tells ea
   expect(heard).toEqual(['second 5000']);
 });
 
-describe('A subscription of redisQuotaStore', { timeout: 30_000 }, () => {
+describe('A subscription of redisQuotaStore', () => {
   const client = { status: 'ready', eval: async () => 0, evalsha: async () => 0 };
   const made = (hear: (ms: number) => void, subscriber: RedisSubscriber) => redisQuotaStore(client, { subscriber }).join(KEY, hear);
 
