@@ -103,10 +103,11 @@ function checkProxy(proxy: NamedProxy | undefined, isUsed: boolean): Finding {
   return { check: 'proxy', outcome: 'note', message, advice, see: GUIDES.proxy, facts };
 }
 
-/** Judges the connection by the client's own request. If a setting kept that from being sent, only the steps that succeed are left. */
+/** Judges the connection by the client's own request. If the process may not connect, the problems of the steps are left out. */
 function judgeWay(way: readonly Finding[], asked: Asked): readonly Finding[] {
   if (asked.kind === 'answered') return way.map(asPassed);
-  return asked.kind === 'failed' && asked.error.kind === 'configuration' ? way.filter(({ outcome }) => outcome === 'ok') : way;
+  const setting = asked.kind === 'failed' && asked.error.kind === 'configuration' && asked.error.option;
+  return setting === 'baseUrl' ? way.filter((finding) => !isProblem(finding)) : way;
 }
 
 /** Makes a problem of the check's own connection a note, if the client's `fetch`, which may take another route, got an answer. */

@@ -132,6 +132,15 @@ describe('checkService', () => {
     },
   );
 
+  test('finds that a host has no DNS record also if the `apiKey` function fails', async () => {
+    const apiKey = () => Promise.reject(new Error('vault down'));
+    const { findings } = await checkService(new PetStoreClient({ apiKey, baseUrl: 'https://stock.example.invalid/v1' }));
+    expect(byName(findings)).toMatchObject({
+      dns: { outcome: 'problem', message: 'stock.example.invalid has no address: ENOTFOUND' },
+      answer: { outcome: 'note', message: expect.stringContaining('the `apiKey` function failed to give a key') },
+    });
+  });
+
   test("finds that a company's certificate authority is unknown, and says what is needed", async () => {
     const { problems, requests, found } = await check(await overTls('inside'));
     expect([problems, requests]).toEqual([['tls'], 0]);

@@ -1,7 +1,7 @@
 import type { PetStoreClient } from '../../client.ts';
 import { INVENTORY_PATH } from '../../contract/http.ts';
 import type { Int64 } from '../../contract/models.ts';
-import { isPetStoreError, type PetStoreError } from '../../errors.ts';
+import { isPetStoreError, type PetStoreFailure } from '../../errors.ts';
 import type { WaitReason } from '../../events.ts';
 
 /** The check waits this long at most; with a longer wait, it sends no request. */
@@ -10,7 +10,7 @@ const SHORT_WAIT_MS = 1_000;
 /** The outcome of the check's one request, or why it was not sent. */
 export type Asked =
   | { kind: 'answered'; response: Response; receivedAtMs: number }
-  | { kind: 'failed'; error: PetStoreError }
+  | { kind: 'failed'; error: PetStoreFailure }
   | { kind: 'waits'; reason: WaitReason; until: Date };
 
 /** Sends one list request through the client, without waiting for quota or retrying. Returns the answer, whatever its status. */
