@@ -106,8 +106,8 @@ function checkProxy(proxy: NamedProxy | undefined, isUsed: boolean): Finding {
 /** Judges the connection by the client's own request. If the process may not connect, the problems of the steps are left out. */
 function judgeWay(way: readonly Finding[], asked: Asked): readonly Finding[] {
   if (asked.kind === 'answered') return way.map(asPassed);
-  const setting = asked.kind === 'failed' && asked.error.kind === 'configuration' && asked.error.option;
-  return setting === 'baseUrl' ? way.filter((finding) => !isProblem(finding)) : way;
+  const option = asked.kind === 'failed' && asked.error.kind === 'configuration' && asked.error.option;
+  return option === 'baseUrl' ? way.filter((finding) => !isProblem(finding)) : way;
 }
 
 /** Makes a problem of the check's own connection a note, if the client's `fetch`, which may take another route, got an answer. */

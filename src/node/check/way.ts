@@ -43,7 +43,7 @@ async function checkName(url: URL, proxy: NamedProxy | undefined): Promise<Findi
     if (code === 'EAI_AGAIN')
       return { ...problem, advice: 'check the network of this machine, and its DNS servers', see: GUIDES.connection };
     if (proxy) return { ...problem, advice: `check ${proxy.variable}`, see: GUIDES.proxy };
-    return { ...problem, advice: 'check the spelling of the address, and the DNS record of the domain', see: GUIDES.noRecord };
+    return { ...problem, advice: 'check the spelling of the address and its DNS record', see: GUIDES.noRecord };
   }
 }
 
@@ -128,7 +128,7 @@ function adviceFor(error: unknown): string {
   const several = fieldOf(error, 'errors');
   return Array.isArray(several) && several.some((each) => codeOf(each) === 'ETIMEDOUT')
     ? 'on a slow network, start Node with --network-family-autoselection-attempt-timeout=2000'
-    : 'check the port of the address, whether the service runs, and firewalls in between';
+    : 'check the port of the address, whether the service runs, and firewalls';
 }
 
 function portOf({ port, protocol }: URL): number {
