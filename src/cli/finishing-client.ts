@@ -13,12 +13,15 @@ import type { Client } from './connect.ts';
  */
 export class FinishingClient implements PetStoreApi<'bigint'> {
   readonly #client: Client;
+  readonly #onUpdated: (petId: PetId) => void;
   /** Ends the call of a pet's update if it was aborted. */
   readonly #endings = new Map<string, () => void>();
   readonly #underWay = new Set<string>();
 
-  constructor(client: Client) {
+  /** Calls `onUpdated` for each pet of which the service confirms the new quantity. */
+  constructor(client: Client, onUpdated: (petId: PetId) => void = () => {}) {
     this.#client = client;
+    this.#onUpdated = onUpdated;
     client.on('request', ({ petId }) => this.#underWay.add(String(petId)));
     client.on('retry', ({ petId }) => this.#cameBack(String(petId)));
     client.on('wait', ({ petId }) => this.#cameBack(String(petId)));
@@ -63,6 +66,7 @@ export class FinishingClient implements PetStoreApi<'bigint'> {
     signal?.addEventListener('abort', onAbort, { once: true });
     try {
       const { data, ...rest } = await this.#client.updateInventory(petId, update, { ...options, signal: call.signal }).withResponse();
+      if (data.quantity === update.quantity) this.#onUpdated(petId);
       return { data, rest: () => rest };
     } finally {
       signal?.removeEventListener('abort', onAbort);

@@ -167,7 +167,7 @@ async function realRun(run: Run, { beginUpdates, endUpdates }: Updates): Promise
   const status = StatusLine.of(terminal);
   let report: SyncReport;
   try {
-    report = await job.start(new FinishingClient(client), {
+    report = await job.start(new FinishingClient(client, (petId) => record.confirm(petId)), {
       ...settings,
       // `progress.requests` counts calls, some of which still wait. The status line shows the requests that were sent.
       onProgress: (progress) =>

@@ -74,7 +74,7 @@ export class ReportFile {
 /** The result of a change. */
 type Result = 'updated' | 'failed' | 'pending';
 
-/** The changes with their results. If the answer to an update has another quantity, its call succeeded, but the update has failed. */
+/** The changes with their results. */
 function* resultsOf({ record, report }: ReportParts): Generator<ReviewedChange & { at?: Date; result: Result }> {
   const failed = new Set(report?.failed.map(({ petId }) => String(petId)));
   for (const change of record.changes())

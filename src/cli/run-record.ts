@@ -1,3 +1,4 @@
+import type { PetId } from '../contract/models.ts';
 import { isPetStoreError, type PetStoreFailure, type RateLimit } from '../errors.ts';
 import type { ClientEvents, WaitReason } from '../events.ts';
 import type { ReviewedChange } from '../sync/index.ts';
@@ -26,7 +27,7 @@ const MIN_WAIT_MS = 1_000;
 /** Most waits that are recorded, since an outage may cause any number. */
 const KEPT_WAITS = 10_000;
 
-/** Records from the client's events what a run does: its requests and waits, and when each update was confirmed. */
+/** Records what a run does: its requests and waits, from the client's events, and when each update was confirmed. */
 export class RunRecord {
   readonly beganAtMs: number;
   readonly requests = { sent: 0, lists: 0, updates: 0, retries: 0, refused: 0 };
@@ -57,6 +58,13 @@ export class RunRecord {
     for (const change of changes) this.#changes.set(String(change.petId), { ...change });
   }
 
+  /** The service confirmed the new quantity of a pet. */
+  confirm(petId: PetId): void {
+    this.updated += 1;
+    const change = this.#changes.get(String(petId));
+    if (change) change.at = new Date(this.#now());
+  }
+
   /** The changes that the run was going to send. */
   changes(): Iterable<RecordedChange> {
     return this.#changes.values();
@@ -84,10 +92,7 @@ export class RunRecord {
     else if (this.waits.length < KEPT_WAITS) this.waits.push({ reason, fromMs, untilMs: fromMs + ms });
   }
 
-  #settle({ petId, outcome, error }: ClientEvents['settled']): void {
-    if (outcome === 'succeeded' && petId !== undefined) this.updated += 1;
-    const change = outcome === 'succeeded' ? this.#changes.get(String(petId)) : undefined;
-    if (change) change.at = new Date(this.#now());
+  #settle({ error }: ClientEvents['settled']): void {
     if (!isPetStoreError(error) || (error.kind !== 'rate-limit' && error.kind !== 'authentication')) return;
     // Without a status, the client itself refused and sent nothing.
     if (error.status !== undefined) this.refusal = error;

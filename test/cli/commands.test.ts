@@ -632,7 +632,29 @@ describe('petstore quota', () => {
       5,
       expect.stringMatching(/^of production, .*\nminute .*\nday .*\nnothing can be sent for 60 min(?: \d s)?\n$/),
     ]);
-    expect(err).toMatch(/^petstore: .*answered 429/);
+    expect(err).toMatch(/^petstore: .*answered 429.*; try again then \(--verbose shows more\)\n$/);
+    await closed.close();
+  });
+
+  test('shows until when a 503 closed the key', async () => {
+    const closed = await serveSandbox({ faults: [{ status: 503, headers: { 'retry-after': '3600' } }] });
+    vi.stubEnv('PETSTORE_BASE_URL', closed.url);
+    vi.stubEnv('PETSTORE_API_KEY', closed.keys.pro);
+    const { code, out, err } = await run(['quota']);
+    expect([code, out]).toEqual([
+      1,
+      expect.stringMatching(/^of production, .*\nminute .*\nday .*\nnothing can be sent for 60 min(?: \d s)?\n$/),
+    ]);
+    expect(err).toMatch(/^petstore: .*answered 503/);
+    await closed.close();
+  });
+
+  test('tells the refusal if stdout cannot be written to', async () => {
+    const closed = await serveSandbox({ faults: [{ status: 429, headers: { 'retry-after': '3600' } }] });
+    vi.stubEnv('PETSTORE_BASE_URL', closed.url);
+    vi.stubEnv('PETSTORE_API_KEY', closed.keys.pro);
+    const { code, err } = await run(['quota'], new FakeTerminal({ stdoutError: 'ENOSPC' }));
+    expect([code, err]).toEqual([1, expect.stringMatching(/^petstore: Cannot write to stdout: ENOSPC: write; .*answered 429/)]);
     await closed.close();
   });
 

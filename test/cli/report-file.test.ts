@@ -60,6 +60,28 @@ describe('--report', () => {
     expect(JSON.parse(await readFile(file('r.json'), 'utf8')).counts).toMatchObject({ updated: 2, pending: 1 });
   });
 
+  test('does not count an update whose answer has another quantity before an error ended the run', async () => {
+    const { served, sync, file } = await jobFolder();
+    const body = JSON.stringify({ petId: 1, quantity: 6, status: 'available' });
+    served.sandbox.faults.add({ status: 200, body, when: ({ path }) => path === '/inventory/1' });
+    const takeJournal = ({ path }: { path: string }): boolean => {
+      if (path === '/inventory/2') appendFileSync(file('j'), 'of another process\n');
+      return false;
+    };
+    served.sandbox.faults.add({ status: 400, when: takeJournal });
+    const words = ['--journal', file('j'), '--concurrency', '1', '--report', file('r.json')];
+    const { err } = await sync('petId,quantity\n1,9\n2,9\n3,9\n', words);
+    expect(err).toMatch(/^petstore: 1 pet updated before the run failed\n/);
+    expect(JSON.parse(await readFile(file('r.json'), 'utf8'))).toMatchObject({
+      counts: { updated: 1, pending: 2 },
+      changes: [
+        { petId: 1, result: 'pending' },
+        { petId: 2, result: 'updated' },
+        { petId: 3, result: 'pending' },
+      ],
+    });
+  });
+
   test('writes CSV with a line for each change, failure and reject', async () => {
     const lines = (await reportOf(await jobFolder(), 'r.csv')).split('\n');
     expect(lines[0]).toBe('what,petId,from,to,row,at,until,detail');
