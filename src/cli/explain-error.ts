@@ -12,7 +12,7 @@ const ADVICE = {
   authentication: 'check the key in PETSTORE_API_KEY or PETSTORE_API_KEY_FILE: it is not one of this environment, or is banned for a while',
   banned: 'try again when the ban is over',
   closed: 'try again then',
-  'rate-limit': 'try again then; `petstore quota` shows what is left',
+  'rate-limit': 'try again then',
   connection: 'check ROUTE and ADDRESS, or run `petstore doctor`',
   timeout: 'try again later, or check ADDRESS',
   server: 'try again later',

@@ -38,7 +38,7 @@ test.each<[unknown, unknown]>([
   ],
   [new AuthenticationError('401 key_banned: Wait'), '401 key_banned: Wait; try again when the ban is over'],
   [new AuthenticationError('no', { retryAt: new Date(0) }), 'no; try again then'],
-  [new RateLimitError('no'), 'no; try again then; `petstore quota` shows what is left'],
+  [new RateLimitError('no'), 'no; try again then'],
   [new ConnectionError('no'), 'no; check the network and PETSTORE_BASE_URL, or run `petstore doctor`'],
   [new ServerError('no', { outcome: 'unknown' }), 'no; it may have been applied; try again later'],
   [new TimeoutError('no'), 'no; try again later, or check PETSTORE_BASE_URL'],

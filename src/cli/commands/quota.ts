@@ -1,10 +1,11 @@
-import { RateLimitError } from '../../errors.ts';
+import { isPetStoreError, type PetStoreFailure } from '../../errors.ts';
 import { keyFromVariables } from '../../options/client-options.ts';
 import type { Quota, WindowQuota } from '../../quota/ledger/quota.ts';
 import { type Client, type CommonOptions, connect } from '../connect.ts';
 import { refuseSharing } from '../contradictions.ts';
 import { duration } from '../duration.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
+import { explainError } from '../explain-error.ts';
 import { hideKey } from '../hide-key.ts';
 import type { SharedState } from '../state.ts';
 import { type Terminal, writeResult } from '../terminal.ts';
@@ -26,7 +27,8 @@ export async function quota(options: QuotaCommandOptions, terminal: Terminal): P
     // That other runs have used up the window is known from the refusal alone.
     const closedUntil = client.quota.closedUntil ?? refusal?.retryAt;
     const asked = { environment, address: hideKey(client.baseUrl, terminal), ...client.quota, closedUntil };
-    await writeResult(terminal.stdout, textOf(asked, options, { nowMs: terminal.now(), serviceNowMs: serviceClock() }), { signal });
+    const text = textOf(asked, options, { nowMs: terminal.now(), serviceNowMs: serviceClock() });
+    await writeResult(terminal.stdout, text, { signal, outcome: refusal && explainError(refusal) });
     if (refusal) throw refusal;
   } finally {
     close();
@@ -66,12 +68,12 @@ async function reset({ client, state, options, terminal }: Reset): Promise<ExitC
  * Every answer reports the quota, so the rest of the list after the first batch is not read. Returns the error if the key is closed or
  * used up: what is known of it can still be shown.
  */
-async function askOnce(client: Client, signal: AbortSignal): Promise<RateLimitError | undefined> {
+async function askOnce(client: Client, signal: AbortSignal): Promise<PetStoreFailure | undefined> {
   try {
     for await (const _batch of client.streamInventory({ signal }).batches()) break;
     return undefined;
   } catch (error) {
-    if (error instanceof RateLimitError) return error;
+    if (isPetStoreError(error) && (error.kind === 'rate-limit' || error.retryAt)) return error;
     throw error;
   }
 }
