@@ -31,6 +31,7 @@ describe('petstore sync', () => {
       '\ufeffAdjust;name;QUANTITY;"petId"\r\n;"a ""b""";9;1\r\n\r\n-2;;;2\r\n;;5;"3"',
     ],
     ['CSV put together from parts with different line breaks', 'petId,quantity,adjust\r\n1,9,\n2,,-2\r3,5,\r\n\r'],
+    ['CSV whose first line tells Excel the separator', '\ufeffsep=;\r\npetId;quantity;adjust\r\n1;9;\r\n2;;-2\r\n3;5;\r\n'],
     ['JSON', ' [ {"petId":1,"quantity":9}, {"petId":"2","adjust":-2,"name":"a,]}\\"["},\n{"petId":3,"quantity":5,"adjust":null}]\n'],
     ['NDJSON', '{"petId":1,"quantity":9}\n\n{"petId":2,"adjust":-2}\r\n{"petId":3,"quantity":"5"}'],
   ])('takes %s', async (_name, text) => {

@@ -20,6 +20,8 @@ export async function* csvRows(text: AsyncIterable<string>, name: string): Async
   let header: { columns: Columns; width: number } | undefined;
   for await (const { fields, row } of parsedRows(whole, { name, separator })) {
     if (!header) {
+      // Such as `sep=;`, which tells Excel the separator.
+      if (fields.join() === 'sep=,') continue;
       header = { columns: columnsOf(fields, name), width: fields.length };
       continue;
     }
