@@ -1,7 +1,7 @@
 import { type Channel, channelOf } from './channels.ts';
 import type { PetId } from './contract/models.ts';
 import { InvalidArgumentError, type OperationName, type PetStoreFailure, type RateLimit, type UpdateOutcome } from './errors.ts';
-import { unharmed } from './thrown.ts';
+import { showThrown, unharmed } from './thrown.ts';
 
 /**
  * The fields of every event: the call that it is about.
@@ -164,8 +164,8 @@ export class Emitter {
   on<Name extends keyof ClientEvents>(name: Name, listener: Listener<Name>): () => void {
     const listeners = this.#listeners ?? createListeners();
     const known = Object.keys(listeners);
-    if (!known.includes(name)) throw badArgument('event', `the events are ${known.join(', ')}`);
-    if (typeof listener !== 'function') throw badArgument('listener', 'it must be a function');
+    if (!known.includes(name)) throw badArgument('event', `to "${showThrown(name)}": the events are ${known.join(', ')}`);
+    if (typeof listener !== 'function') throw badArgument('listener', 'with this `listener`: it must be a function');
     // A new wrapper for each, so that a function that is added twice is called twice and can be removed once for each.
     const own: Listener<Name> = (event) => listener(event);
     this.#listeners = listeners;
@@ -187,6 +187,6 @@ export class Emitter {
   }
 }
 
-function badArgument(argument: string, rule: string): InvalidArgumentError {
-  return new InvalidArgumentError(`Cannot listen with this \`${argument}\`: ${rule}`, { argument });
+function badArgument(argument: string, what: string): InvalidArgumentError {
+  return new InvalidArgumentError(`Cannot listen ${what}`, { argument });
 }

@@ -165,6 +165,12 @@ describe('a listener', () => {
     expect(thrownBy(() => Reflect.apply(client.on, client, given))).toMatchObject({ kind: 'invalid-argument', argument });
   });
 
+  test('for a misspelt event is told that name and the known ones', () => {
+    const { client } = scriptedClient([]);
+    const message = 'Cannot listen to "respone": the events are started, request, response,';
+    expect(() => Reflect.apply(client.on, client, ['respone', () => {}])).toThrow(message);
+  });
+
   test('that throws does not affect a call', async () => {
     const { client } = scriptedClient([() => failure(429), () => json(200, [{ petId: 1, quantity: 1, status: 'new' }])]);
     const throwing = vi.fn(() => {
