@@ -1,5 +1,5 @@
 import type { TextHider } from '../redactor.ts';
-import { fieldOf, isError, setStack, showThrown, textOf } from '../thrown.ts';
+import { fieldOf, isError, messageOf, setStack, showThrown, textOf } from '../thrown.ts';
 
 const DEEPEST_CAUSE = 8;
 const SHOWN_NAME = 100;
@@ -12,10 +12,13 @@ export function causesOf(thrown: unknown): unknown[] {
 }
 
 function causeOf(error: unknown): unknown {
-  if (!isError(error)) return undefined;
-  // Only an AggregateError has `errors`.
+  return isError(error) ? (fieldOf(error, 'cause') ?? errorsOf(error)[0]) : undefined;
+}
+
+/** Those of an AggregateError, such as one for each address of a host. */
+function errorsOf(error: unknown): readonly unknown[] {
   const several = fieldOf(error, 'errors');
-  return fieldOf(error, 'cause') ?? (Array.isArray(several) ? several[0] : undefined);
+  return Array.isArray(several) ? several : [];
 }
 
 export function codeOf(error: unknown): string | undefined {
@@ -36,7 +39,9 @@ export function safeCause(thrown: unknown, redactor: TextHider): Error | undefin
 
 function copyOf(error: unknown, { cause, redactor }: { cause: Error | undefined; redactor: TextHider }): Error {
   const known = isError(error) ? error : undefined;
-  const copy = new Error(redactor.clean(known ? (textOf(known, 'message') ?? '') : showThrown(error)), cause && { cause });
+  // Node's AggregateError has no message of its own.
+  const message = known ? (textOf(known, 'message') ?? errorsOf(known).map(messageOf).join('; ')) : showThrown(error);
+  const copy = new Error(redactor.clean(message), cause && { cause });
   copy.name = redactor.clean(textOf(known, 'name') ?? 'Error', SHOWN_NAME);
   const stack = textOf(known, 'stack');
   if (stack !== undefined)

@@ -48,6 +48,13 @@ describe('safeCause', () => {
     expect(cause?.cause).toMatchObject({ name: 'RangeError', message: 'connect refused', code: 'ECONNREFUSED' });
   });
 
+  test('gives an AggregateError without a message those of its errors', () => {
+    const refused = (address: string) => new Error(`connect ECONNREFUSED ${address}:443 ${KEY}`);
+    const cause = safeCause(new AggregateError([refused('::1'), refused('127.0.0.1')]), knowing());
+    expect(cause?.message).toBe('connect ECONNREFUSED ::1:443 ***; connect ECONNREFUSED 127.0.0.1:443 ***');
+    expect(cause?.cause).toMatchObject({ message: 'connect ECONNREFUSED ::1:443 ***' });
+  });
+
   test('keeps the places in the code that Firefox and Safari write, and no line of a message', () => {
     const firefox = [
       'send@https://shop.example/app.js:10:5',
