@@ -264,9 +264,17 @@ export class Gate {
   }
 
   #schedule(most: number, nowMs: number): void {
-    // A job of the limiter would end with the incoming request that started it, and all calls behind it would wait for ever.
-    if (isRequestBound()) return this.#release(most);
     if (this.#isReleasing) return;
+    // A job of the limiter would end with the incoming request that started it, and all calls behind it would wait for ever.
+    if (isRequestBound()) {
+      // A listener may make a call meanwhile, which looks again by its own timer.
+      this.#isReleasing = true;
+      try {
+        return this.#release(most);
+      } finally {
+        this.#isReleasing = false;
+      }
+    }
     this.#releaser ??= new Releaser();
     this.#releaser.refill(this.#ledger.ceiling(nowMs));
     const passing = this.#releaser.pass(most, (released) => this.#release(released));

@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { makeListCall } from '../../support/call.ts';
+import { Emitter } from '../../../src/events.ts';
+import { makeCall, makeListCall } from '../../support/call.ts';
+import { freshAddress } from '../../support/client.ts';
 import { holdTime } from '../../support/time.ts';
 import { answerNow, makeGate, pass, Visitors } from './gate-kit.ts';
 
@@ -53,6 +55,23 @@ describe('Gate, where timers and promises belong to requests (workerd),', () => 
     await pass(7_000);
     expect(visitors.log).toEqual(['0 its request ends', '0 in flight']);
     for (const call of calls) call.abort('done');
+  });
+
+  test('gives no permit beyond the slots if a listener of `quotaStore` makes calls', async () => {
+    const gate = makeGate();
+    const leases = [{ granted: 1, expiresInMs: 1_000, resetAtMs: 0, waitMs: 0, reason: 'probe' as const, members: 1 }];
+    const exchange = async () => leases.shift() ?? Promise.reject(new Error('down'));
+    gate.share({ store: { processes: 10, isCheap: false, join: () => ({ exchange }) }, address: freshAddress(), apiKey: 'key' });
+    const visitors = new Visitors(gate);
+    const emitter = new Emitter();
+    emitter.on('quotaStore', () => visitors.askTimes(3));
+    visitors.ask('probe');
+    await pass(25);
+    visitors.answer(answerNow({ remaining: 40 }));
+    visitors.askTimes(10, () => makeCall({ emitter }));
+    await pass(1_000);
+    // A tenth of what is left.
+    expect(visitors.log).toEqual(['0 probe', '0.1 1', '0.1 2', '0.1 3', '0.1 4']);
   });
 
   test('leaves no timer when a call has its slot', async () => {
