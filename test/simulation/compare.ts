@@ -62,7 +62,7 @@ export function compare(then: Recording, { settings, service, now }: Replayed): 
   const share = settings.share === undefined ? '' : ` with share ${shareText(settings.share)}`;
   const both = [figuresOf(then), figuresOf(now)];
   return [
-    `${then.calls.length} calls, recorded by version ${then.version}; plan then: ${planText(then.plan)}, now: ${planText(now.plan)}${share}`,
+    `${counted(then.calls.length, 'call')}, recorded by version ${then.version}; plan then: ${planText(then.plan)}, now: ${planText(now.plan)}${share}`,
     `the service, as far as it shows: ${serviceText(service)}`,
     '',
     row('', ['then', 'now']),
@@ -77,15 +77,15 @@ function serviceText({ plan, policy, others, failures }: Replayed['service']): s
   if (plan === undefined) return 'no limit was met';
   const ofOthers = others.reduce((sum, { count }) => sum + count, 0);
   const own = failures.size === 0 ? '' : `${failures.size} of the failed requests counted, `;
-  return `${limitsText(plan)}, counted as ${policy}, ${own}${requestsText(ofOthers)} of others`;
+  return `${limitsText(plan)}, counted as ${policy}, ${own}${counted(ofOthers, 'request')} of others`;
 }
 
 function shareText(share: NonNullable<Replayed['settings']['share']>): string {
   return typeof share === 'number' ? String(share) : `low:${share.low}`;
 }
 
-function requestsText(count: number): string {
-  return `${count} ${count === 1 ? 'request' : 'requests'}`;
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 function planText(plan: Recording['plan']): string {

@@ -19,7 +19,6 @@ interface Told {
 /** A service that does what the recorded one did: counts, fails and takes its time likewise, whoever asks and when. */
 export class RecordedService {
   readonly counted: Counted;
-  readonly #recording: Recording;
   readonly #time: VirtualTime;
   readonly #meter: Meter | undefined;
   readonly #aheadMs: number;
@@ -27,18 +26,27 @@ export class RecordedService {
   readonly #failures: Failures;
   readonly #closed: readonly RecordedRequest[];
   readonly #calls: ReadonlyMap<string, RecordedCall>;
+  /** The answered request whose latency holds now, and later ones. */
+  readonly #answered: RecordedRequest[];
+  readonly #tells: { readonly date: boolean; readonly limit: boolean; readonly wait: boolean };
   #answers = 0;
 
   constructor(recording: Recording, time: VirtualTime) {
-    this.#recording = recording;
+    const { requests } = recording;
     this.#time = time;
-    this.#aheadMs = clockAheadMs(recording.requests);
+    this.#aheadMs = clockAheadMs(requests);
     this.counted = recognise(recording, this.#aheadMs);
     this.#meter = this.counted.plan && meterOf(this.counted.plan, this.counted.policy);
     this.#others = [...this.counted.others];
-    this.#failures = new Failures(recording.requests);
-    this.#closed = recording.requests.filter(isClosing);
+    this.#failures = new Failures(requests);
+    this.#closed = requests.filter(isClosing);
     this.#calls = new Map(recording.calls.map((call) => [String(call.number), call]));
+    this.#answered = requests.filter(({ status }) => status !== undefined);
+    this.#tells = {
+      date: requests.some(({ dateMs }) => dateMs !== undefined),
+      limit: requests.some(({ rateLimit }) => rateLimit),
+      wait: requests.some(({ retryAfterMs }) => retryAfterMs !== undefined),
+    };
   }
 
   readonly fetch: typeof globalThis.fetch = async (input, init) => {
@@ -74,17 +82,15 @@ export class RecordedService {
 
   #respond({ status, body, nowMs, waitMs }: Told): Response {
     const headers = new Headers({ 'content-type': 'application/json' });
-    const { requests } = this.#recording;
-    if (requests.some(({ dateMs }) => dateMs !== undefined)) headers.set('date', new Date(nowMs).toUTCString());
-    if (this.#meter && requests.some(({ rateLimit }) => rateLimit)) {
+    if (this.#tells.date) headers.set('date', new Date(nowMs).toUTCString());
+    if (this.#meter && this.#tells.limit) {
       this.#answers += 1;
       const { limit, remaining, resetAtMs } = this.#meter.told(nowMs, this.#answers);
       headers.set('x-ratelimit-limit', String(limit));
       headers.set('x-ratelimit-remaining', String(remaining));
       headers.set('x-ratelimit-reset', String(Math.ceil(resetAtMs / 1_000)));
     }
-    const tellsWait = waitMs !== undefined && requests.some(({ retryAfterMs }) => retryAfterMs !== undefined);
-    if (tellsWait) headers.set('retry-after', String(Math.ceil(waitMs / 1_000)));
+    if (waitMs !== undefined && this.#tells.wait) headers.set('retry-after', String(Math.ceil(waitMs / 1_000)));
     // A 304 may not even have an empty body.
     return new Response(body || null, { status, headers });
   }
@@ -110,8 +116,8 @@ export class RecordedService {
   }
 
   #latencyMs(nowMs: number): number {
-    const answered = this.#recording.requests.filter(({ status }) => status !== undefined);
-    return (answered.findLast(({ atMs }) => atMs <= nowMs) ?? answered[0])?.ms ?? USUAL_LATENCY_MS;
+    while (this.#answered[1] && this.#answered[1].atMs <= nowMs) this.#answered.shift();
+    return this.#answered[0]?.ms ?? USUAL_LATENCY_MS;
   }
 }
 

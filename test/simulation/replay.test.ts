@@ -1,8 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { PetStoreClient } from '../../src/index.ts';
 import type { SandboxOptions } from '../../src/sandbox/index.ts';
+import { ownWorkMs } from '../support/own-work.ts';
+import { VirtualTime } from '../worlds/virtual-time.ts';
 import { compare, figuresOf } from './compare.ts';
 import { type Incident, mostAtOnce, readIncident, recordIncident, statusesOf } from './record-incident.ts';
+import { RecordedService } from './recorded-service.ts';
 import type { Recording } from './recording.ts';
 import { type Replayed, replay, type Settings } from './replay.ts';
 
@@ -90,6 +93,22 @@ describe('the requests of others', () => {
 test('compare() names a share of low priority as --share takes it', async () => {
   const { then, again } = await playAgain({ work: (client) => lists(client, 1) }, { share: { low: 0.5 } });
   expect(compare(then, again)).toContain('with share low:0.5\n');
+});
+
+test('compare() speaks of one call', async () => {
+  const { then, again } = await playAgain({ work: (client) => lists(client, 1) });
+  expect(compare(then, again)).toMatch(/^1 call, recorded by version /);
+});
+
+test('RecordedService does not look at the whole recording for each answer, since a long one would take minutes', async () => {
+  const { then } = await playAgain({ service: { latency: 0, date: false, limitHeaders: { rate: 0 } }, work: (client) => lists(client, 1) });
+  const requests = Array.from({ length: 100_000 }, () => then.requests).flat();
+  const service = new RecordedService({ ...then, requests }, new VirtualTime());
+  const beganMs = ownWorkMs();
+
+  await Promise.all(Array.from({ length: 1_000 }, () => service.fetch('https://recorded.example/v1/inventory')));
+
+  expect(ownWorkMs() - beganMs).toBeLessThan(2_000);
 });
 
 describe('a replay with an unchanged plan', () => {
