@@ -21,7 +21,7 @@ export interface Counted {
   readonly plan: PlanLimits | undefined;
   readonly policy: Policy;
   readonly others: readonly Others[];
-  /** Failed requests of the client itself that it seems to have counted. */
+  /** Failed requests of the client itself that it seems to have counted, and 429s for another reason than the limit. */
   readonly failures: ReadonlySet<RecordedRequest>;
 }
 
@@ -157,8 +157,10 @@ class Explanation implements Explained {
     const isRefused = request.status === 429;
     if (isAdmitted === false && isJudged && !isRefused) this.doubt += UNEXPLAINED;
     if (rateLimit && Math.abs(rateLimit.resetAtMs - told.resetAtMs) > RESET_TOLERANCE_MS) this.doubt += 1;
-    // Refused while something was left: all of it was used by requests that do not show.
-    const count = isRefused && isAdmitted ? left : told.remaining - (rateLimit?.remaining ?? told.remaining) - beside;
+    // Refused while something was left: all of it was used by requests that do not show, unless the answer agrees with the count.
+    const isAgreed = rateLimit && rateLimit.remaining > 0 && Math.abs(rateLimit.remaining - told.remaining) <= beside + 1;
+    if (isRefused && isAdmitted && isAgreed) this.failures.add(request);
+    const count = isRefused && isAdmitted && !isAgreed ? left : told.remaining - (rateLimit?.remaining ?? told.remaining) - beside;
     if (count > 0) this.#blame(count, atMs);
     // A Remaining that shows none of them rules them out.
     if (rateLimit) this.#uncertain = this.#uncertain.filter((other) => other !== sign && other.endedAtMs > atMs);

@@ -49,7 +49,8 @@ export class Failures {
   readonly #single: RecordedRequest[] = [];
   readonly #broken: RecordedRequest[];
 
-  constructor(requests: readonly RecordedRequest[]) {
+  /** The limit explains the 429s that are not `counted`. */
+  constructor(requests: readonly RecordedRequest[], counted: ReadonlySet<RecordedRequest>) {
     this.#broken = requests.filter(hasBrokenBody);
     let row: RecordedRequest[] = [];
     let answeredInMs = requests.find(({ status }) => status !== undefined)?.ms ?? 0;
@@ -59,6 +60,7 @@ export class Failures {
       if (request.status !== undefined) answeredInMs = request.ms ?? answeredInMs;
     }
     this.#end(row);
+    this.#single.push(...requests.filter((request) => request.status === 429 && counted.has(request)));
   }
 
   /** The failure of a request: an outage hits every one, a single failure its own call or else the first request after it. */

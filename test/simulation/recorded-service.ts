@@ -38,7 +38,7 @@ export class RecordedService {
     this.counted = recognise(recording, this.#aheadMs);
     this.#meter = this.counted.plan && meterOf(this.counted.plan, this.counted.policy);
     this.#others = [...this.counted.others];
-    this.#failures = new Failures(requests);
+    this.#failures = new Failures(requests, this.counted.failures);
     this.#closed = requests.filter(isClosing);
     this.#calls = new Map(recording.calls.map((call) => [String(call.number), call]));
     this.#answered = requests.filter(({ status }) => status !== undefined);

@@ -75,6 +75,18 @@ describe('the requests of others', () => {
     expect(compare(then, again)).toContain('counted as fixed-clock, 4 of the failed requests counted, 0 requests of others');
   });
 
+  test.each([
+    ['counts', {}],
+    ['does not count', { counting: { uncounted: [429] } }],
+  ] satisfies [string, SandboxOptions][])(
+    'are none where a 429 that the service %s says itself that quota is left, and it comes again',
+    async (_, service) => {
+      const { then, again } = await playAgain(alone({ ...service, faults: [{ at: 3, status: 429, headers: { 'retry-after': '2' } }] }));
+      expect(again.service.others).toEqual([]);
+      expect([statusesOf(then)[2], statusesOf(again.now)]).toEqual([[429, 200], statusesOf(then)]);
+    },
+  );
+
   test('are those that neither calls nor failures of the client explain', async () => {
     const { again } = await playAgain({
       service: { faults: [{ at: 3, status: 503 }] },
