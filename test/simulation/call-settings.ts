@@ -64,6 +64,5 @@ function isNotRetried(call: RecordedCall): boolean {
 
 function isRetryable(request: RecordedRequest): boolean {
   const { status, kind } = request;
-  if (status === 501 || status === 505) return false;
   return isFailure(request) || status === 429 || (status === 200 && (kind === 'connection' || kind === 'timeout'));
 }

@@ -1,3 +1,4 @@
+import { isServiceFailure } from '../../src/contract/http.ts';
 import type { RecordedCall, RecordedRequest } from './recording.ts';
 
 /** A Reset so far ahead is the minute's; whole seconds and clocks leave some room. */
@@ -25,7 +26,7 @@ interface Arrival {
 /** Whether the service or the network failed before an answer began. */
 export function isFailure({ status, kind }: RecordedRequest): boolean {
   if (status === undefined) return kind === 'connection' || kind === 'timeout';
-  return status >= 500 || status === 408 || status === 425;
+  return isServiceFailure(status) || status === 408 || status === 425;
 }
 
 /** Whether a call gave up a request that would have had its answer, if the service had been as fast as before. */

@@ -1,4 +1,5 @@
 import { untilAborted } from '../../src/clock/until-aborted.ts';
+import { isServiceFailure } from '../../src/contract/http.ts';
 import type { Meter } from '../../src/sandbox/meter.ts';
 import type { VirtualTime } from '../worlds/virtual-time.ts';
 import { type Counted, clockAheadMs, meterOf, type Others, recognise, USUAL_LATENCY_MS } from './counted.ts';
@@ -124,7 +125,7 @@ export class RecordedService {
 /** What has to do with the call alone, such as a pet that is missing, comes again for that call. */
 function ownStatusOf(call: RecordedCall | undefined): number | undefined {
   const status = call?.requests.at(-1)?.status ?? 200;
-  return status >= 300 && status < 500 && ![408, 425, 429].includes(status) ? status : undefined;
+  return status >= 300 && !isServiceFailure(status) && ![408, 425, 429].includes(status) ? status : undefined;
 }
 
 function bodyFor(call: RecordedCall | undefined, method: string): string {

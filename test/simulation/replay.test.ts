@@ -169,6 +169,16 @@ describe('a replay with an unchanged plan', () => {
     expect(endsOf(again.now)).toEqual(endsOf(then));
   });
 
+  test('repeats a 501 in the call that met it, even if a smaller plan makes others come later', async () => {
+    const work = async (client: PetStoreClient) => {
+      await lists(client, 3);
+      await client.fetch('/pets/1');
+      await lists(client, 1);
+    };
+    const { again } = await playAgain({ client: { plan: 'free' }, work }, { plan: { requestsPerMinute: 2 } });
+    expect(statusesOf(again.now)).toEqual([[200], [200], [200], [501], [200]]);
+  });
+
   test('repeats an answer that may have no body', async () => {
     const { then, again } = await playAgain({
       service: { faults: [{ at: 2, status: 304 }] },
