@@ -103,6 +103,7 @@ describe('readRecording()', () => {
     ['petId,quantity\n1,5\n', 'its first line must say "format":"petstore-recording/1", and is "petId,quantity"'],
     [first.replace('/1', '/2'), 'its first line must say "format":"petstore-recording/1", and is "{\\"format\\":\\"petstore-recording/2'],
     [`${first}{"atMs":1}\n${started}`, 'line 2 is none of a recording: "{\\"atMs\\":1}"'],
+    [`${first}${started}${started.replace('1000', '999')}`, 'line 3 is earlier than the line before it: "{\\"atMs\\":999,'],
   ])('refuses %j', (text, why) => {
     expect(() => readIncident(text)).toThrow(`Cannot replay incident.jsonl: ${why}`);
   });

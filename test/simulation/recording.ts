@@ -99,6 +99,9 @@ export function readRecording(text: string, name: string): Recording {
     return line.data;
   });
   const { version, plan, atMs } = first.data;
+  const early = lines.findIndex((line, index) => line.atMs < (lines[index - 1]?.atMs ?? atMs));
+  if (early >= 0)
+    throw new Error(`Cannot replay ${name}: line ${early + 2} is earlier than the line before it: ${shown(rows[early] ?? '')}`);
   return { version, plan, beganAtMs: lines[0]?.atMs ?? atMs, endedAtMs: lines.at(-1)?.atMs ?? atMs, ...follow(lines) };
 }
 
