@@ -7,7 +7,7 @@ export const SHORTEST_KEY = 8;
 export const KEPT_TEXT = 4096;
 const HIDDEN = '***';
 // C0, DEL, C1, the marks that change the direction of the text around them, and the separators of lines and paragraphs.
-const CONTROLS = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]+/gu;
+export const CONTROLS = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]+/gu;
 
 /** A text that can move no cursor, forge no line and turn no text around: each run of such characters is replaced. */
 export function withoutControls(text: string, replacement = ' '): string {

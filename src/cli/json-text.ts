@@ -1,8 +1,15 @@
-/** `JSON.stringify` that writes a bigint as a number with all its digits. */
+import { CONTROLS } from '../redactor.ts';
+
+/** `JSON.stringify` that writes a bigint as a number with all its digits, and escapes every control character. */
 export function jsonText(value: unknown): string {
   if (typeof value === 'bigint') return String(value);
   if (Array.isArray(value)) return `[${value.map(jsonText).join(',')}]`;
-  if (typeof value !== 'object' || value === null || value instanceof Date) return JSON.stringify(value);
+  if (typeof value !== 'object' || value === null || value instanceof Date) return escaped(JSON.stringify(value));
   const fields = Object.entries(value).filter(([, field]) => field !== undefined);
-  return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${jsonText(field)}`).join(',')}}`;
+  return `{${fields.map(([name, field]) => `${escaped(JSON.stringify(name))}:${jsonText(field)}`).join(',')}}`;
+}
+
+/** JSON.stringify leaves some characters that a terminal may obey, or that turn text around. */
+function escaped(text: string): string {
+  return text.replace(CONTROLS, (run) => Array.from(run, (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`).join(''));
 }

@@ -180,6 +180,15 @@ describe('petstore list', () => {
     expect((await run(['list', '--csv', '--status', 'sold'])).out).toBe('petId,quantity,status\n2,7,sold\n');
   });
 
+  test.each([
+    [true, '�2J'],
+    [false, '\u009b2J'],
+  ])('writes a status with control characters to a terminal (%s) as CSV that cannot move its cursor', async (isTTY, status) => {
+    const body = JSON.stringify([{ petId: 1, quantity: 2, status: '\u009b2J' }]);
+    served.sandbox.faults.add({ times: 1, status: 200, body, headers: { 'content-type': 'application/json' } });
+    expect((await run(['list', '--csv'], new FakeTerminal({ isTTY }))).out).toBe(`petId,quantity,status\n1,2,${status}\n`);
+  });
+
   test('needs no key with --sandbox', async () => {
     vi.stubEnv('PETSTORE_API_KEY', '');
     vi.stubEnv('PETSTORE_BASE_URL', '');

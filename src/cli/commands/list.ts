@@ -29,7 +29,7 @@ interface Format {
 export async function list(options: ListOptions, terminal: Terminal): Promise<ExitCode> {
   if (options.json) refuseGiven({ '--csv': options.csv }, 'with --json: the output has one format; leave one out');
   const { client, signal, close } = await connect(options, terminal);
-  const format = formatOf(options, paintFor(terminal.stdout, terminal));
+  const format = formatOf(options, terminal);
   const statuses = new Set<string>();
   let count = 0;
   const begin = once(format.first);
@@ -60,19 +60,23 @@ function once(text: string): () => string {
   };
 }
 
-function formatOf({ json, csv }: ListOptions, paint: Paint): Format {
+function formatOf({ json, csv }: ListOptions, terminal: Terminal): Format {
   if (json)
     return {
       first: '[',
       item: (item, index) => `${index > 0 ? ',' : ''}\n  ${jsonText(item)}`,
       last: (count) => (count > 0 ? '\n]\n' : ']\n'),
     };
-  if (csv)
+  if (csv) {
+    // A program gets the status as it is.
+    const shown = terminal.stdout.isTTY ? statusText : (status: string) => status;
     return {
       first: 'petId,quantity,status\n',
-      item: ({ petId, quantity, status }) => `${csvLine([String(petId), String(quantity), status])}\n`,
+      item: ({ petId, quantity, status }) => `${csvLine([String(petId), String(quantity), shown(status)])}\n`,
       last: () => '',
     };
+  }
+  const paint = paintFor(terminal.stdout, terminal);
   return { first: tableHeader(paint), item: (item) => tableRow(item, paint), last: () => '' };
 }
 
