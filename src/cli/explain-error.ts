@@ -105,5 +105,5 @@ export function errorDetails(error: unknown): string {
 
 /** Text without line breaks. */
 export function oneLine(text: string): string {
-  return text.replace(/\s*\n\s*/g, ' ');
+  return text.replace(/\s+/g, (space) => (space.includes('\n') ? ' ' : space));
 }

@@ -711,6 +711,15 @@ describe('bad input', () => {
   });
 
   test.each([
+    ['a long first line', 'a,'.repeat(70_000), 2],
+    ['a bad row of spaces', `{"petId":1,"quantity":2}\n{"petId":${' '.repeat(60_000)}}\n`, 4],
+  ])('%s takes no time', async (_name, text, exitCode) => {
+    const beganAtMs = performance.now();
+    expect((await sync(text, ['--max-bad-rows', '1', '--report', file('spaces.txt')])).code).toBe(exitCode);
+    expect(performance.now() - beganAtMs).toBeLessThan(2_500);
+  });
+
+  test.each([
     ['a binary file', new Uint8Array([0x1f, 0x8b, 8, 0]), 'it is not UTF-8 text; save it as CSV, JSON or NDJSON in UTF-8'],
     ['a file with zeros', 'petId\0', 'it is not UTF-8 text; save it as CSV, JSON or NDJSON in UTF-8'],
     ['a torn character', new Uint8Array([0x31, 0xc3]), 'it is not UTF-8 text; save it as CSV, JSON or NDJSON in UTF-8'],

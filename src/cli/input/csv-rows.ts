@@ -34,7 +34,7 @@ const SEPARATORS = [',', ';', '\t', '|'] as const;
 
 /** The separator that occurs most often in the first line, outside quotes. */
 async function peekSeparator(text: AsyncIterable<string>): Promise<{ separator: string; whole: AsyncIterable<string> }> {
-  const { head, whole } = await peek(text, (begun) => /\S.*[\r\n]/.test(begun) || begun.length > MAX_ROW);
+  const { head, whole } = await peek(text, (begun) => /[\r\n]/.test(begun.trimStart()) || begun.length > MAX_ROW);
   const line = (head.trimStart().split(/[\r\n]/, 1)[0] ?? '').replace(/"[^"]*"/g, '');
   const counts = SEPARATORS.map((separator) => line.split(separator).length);
   return { separator: SEPARATORS[counts.indexOf(Math.max(...counts))] ?? ',', whole };
