@@ -1,6 +1,7 @@
 import nodeModule from 'node:module';
 import { userInfo } from 'node:os';
 import { setTimeout } from 'node:timers';
+import { cacheFolder } from './cache-folder.ts';
 import type { Terminal } from './terminal.ts';
 
 // Checked before anything is imported that an older Node does not have.
@@ -12,7 +13,8 @@ if (major < OLDEST.major || (major === OLDEST.major && minor < OLDEST.minor)) {
 }
 
 // Node keeps the compiled code of all modules that are imported after this call. Deno has no such cache.
-nodeModule.enableCompileCache?.();
+const cache = 'enableCompileCache' in nodeModule ? cacheFolder() : undefined;
+if (cache !== undefined) nodeModule.enableCompileCache(cache);
 const { runCli } = await import('./run-cli.ts');
 const { PATIENCE_MS } = await import('./terminal.ts');
 

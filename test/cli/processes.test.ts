@@ -1,6 +1,6 @@
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { access, chmod, mkdir, open, readFile, rm, writeFile } from 'node:fs/promises';
+import { access, chmod, mkdir, mkdtemp, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -75,6 +75,14 @@ test.each(['v20.20.2', 'v22.12.0'])('petstore says on Node %s which one it needs
 test('petstore runs where nothing caches compiled code, as in Deno', async () => {
   const lacking = 'data:text/javascript,import m from "node:module"; delete m.enableCompileCache';
   expect(await runUnread(['list'], { NODE_OPTIONS: `--import=${encodeURI(lacking)}` })).toEqual({ code: 0, err: '' });
+});
+
+test.skipIf(process.platform === 'win32')('petstore runs no compiled code from a folder that another user may have made', async () => {
+  const temporary = await mkdtemp(join(cli.folder, 'temporary-'));
+  await mkdir(join(temporary, 'node-compile-cache'), { mode: 0o777 });
+  expect(await runUnread(['list'], { TMPDIR: temporary })).toEqual({ code: 0, err: '' });
+  expect(await readdir(join(temporary, 'node-compile-cache'))).toEqual([]);
+  expect(await readdir(join(temporary, `petstore-${process.geteuid?.()}`))).toHaveLength(1);
 });
 
 test('petstore mcp gives all its answers to a reader that pauses', async () => {

@@ -1,0 +1,58 @@
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { cacheFolder } from '../../src/cli/cache-folder.ts';
+
+// On Windows, the folder for temporary files is the user's own.
+describe.skipIf(process.platform === 'win32')('The folder for compiled code', () => {
+  let temporary: string;
+  let folder: string;
+
+  beforeEach(() => {
+    temporary = mkdtempSync(join(tmpdir(), 'petstore-cache-'));
+    folder = join(temporary, `petstore-${process.geteuid?.()}`);
+    vi.stubEnv('TMPDIR', temporary);
+    vi.stubEnv('NODE_DISABLE_COMPILE_CACHE', '');
+  });
+
+  afterEach(() => {
+    vi.unstubAllEnvs();
+    rmSync(temporary, { recursive: true });
+  });
+
+  test('is one that only its user can read and write, made once', () => {
+    expect([cacheFolder(), cacheFolder()]).toEqual([folder, folder]);
+    expect(statSync(folder).mode & 0o777).toBe(0o700);
+  });
+
+  test('is none, and is not made, if the user wants no cache', () => {
+    vi.stubEnv('NODE_DISABLE_COMPILE_CACHE', '1');
+    expect(cacheFolder()).toBeUndefined();
+    expect(existsSync(folder)).toBe(false);
+  });
+
+  test.each([
+    ['one that others can write to', () => chmodSync(mkdirAt(folder), 0o777)],
+    ['a link', () => symlinkSync(mkdirAt(join(temporary, 'other')), folder)],
+    ['a link to nothing', () => symlinkSync(join(temporary, 'other'), folder)],
+    ['a file', () => writeFileSync(folder, '')],
+    ['one in a folder that is not there', () => rmSync(temporary, { recursive: true })],
+  ])('is none instead of %s', (_name, make) => {
+    make();
+    expect(cacheFolder()).toBeUndefined();
+    mkdirSync(temporary, { recursive: true });
+  });
+
+  test("is none instead of another user's", () => {
+    vi.spyOn(process, 'geteuid').mockReturnValue((process.geteuid?.() ?? 0) + 1);
+    mkdirAt(join(temporary, `petstore-${process.geteuid?.()}`));
+    expect(cacheFolder()).toBeUndefined();
+    vi.restoreAllMocks();
+  });
+});
+
+function mkdirAt(path: string): string {
+  mkdirSync(path, { mode: 0o700 });
+  return path;
+}
