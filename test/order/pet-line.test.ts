@@ -283,6 +283,17 @@ describe('PetLine with latestOnly', () => {
     expect(counter.watches.slice(3)).toEqual(['leave c', 'watch b']);
   });
 
+  test('no longer watches an update that a listener supersedes just as its watch begins', async () => {
+    const counter = new Counter();
+    void counter.run('a', plain());
+    counter.onWatch = () => {
+      counter.onWatch = undefined;
+      void counter.run('c', plain());
+    };
+    void counter.run('b', willing());
+    expect(counter.watches).toEqual(['watch b', 'watch c', 'leave b']);
+  });
+
   test.each(['watch b', 'leave b'])('keeps every update that a listener makes at "%s"', async (when) => {
     const counter = new Counter();
     const all = [counter.run('a', plain())];
