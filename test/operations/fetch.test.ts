@@ -884,6 +884,16 @@ describe('the slot of petstore.fetch', () => {
     ]);
   });
 
+  test('is freed at once if the signal aborts before the body is read', async () => {
+    const controller = new AbortController();
+    const { client } = scriptedClient([body], { concurrency: 1, attemptTimeoutMs: 10_000 });
+    const first = await client.fetch('/1', { signal: controller.signal });
+    const second = client.fetch('/2');
+    controller.abort('enough');
+    await vi.advanceTimersByTimeAsync(100);
+    expect([await rejectionOf(first.text()), await soFar(second)]).toEqual(['enough', expect.any(Response)]);
+  });
+
   test('of a body that was not read is freed, and the signal still ends a later read', async () => {
     const controller = new AbortController();
     const { client } = scriptedClient([() => new Response(chunked(['a'], 'stall'))], { attemptTimeoutMs: 10_000 });
