@@ -1,7 +1,7 @@
 import type { Journal } from './journal.ts';
 import type { JournalRecord } from './journal-record.ts';
 
-/** Most lines that `noteAll` keeps before it appends them, so that the text of a whole job is never in memory. */
+/** Most lines that `recordAll` keeps before it appends them, so that the text of a whole job is never in memory. */
 const BATCH = 1000;
 
 /**
@@ -27,11 +27,13 @@ export class JobLog {
     await this.flush();
   }
 
-  async noteAll(records: Iterable<JournalRecord>): Promise<void> {
+  /** Resolves when the records and all earlier ones are on disk. */
+  async recordAll(records: Iterable<JournalRecord>): Promise<void> {
     for (const record of records) {
       this.note(record);
       if (this.#noted.length >= BATCH) await this.flush();
     }
+    await this.flush();
   }
 
   async flush(): Promise<void> {

@@ -76,26 +76,23 @@ async function runJob(
   const { dryRun, now } = options;
   const log = new JobLog(dryRun ? undefined : options.journal);
   progress.begin('listing');
-  await log.noteAll(openingRecords(history, now()));
-  await log.flush();
+  await log.recordAll(openingRecords(history, now()));
 
   const stoppedListing = await listInto({ client, job, progress, options });
   if (stoppedListing) return stoppedListing;
   const failedBefore = job.failed.size;
-  await log.noteAll(job.endList().map((petId) => ({ type: 'done', petId }) as const));
-  await log.flush();
+  await log.recordAll(job.endList().map((petId) => ({ type: 'done', petId }) as const));
   const stoppedReview = await review(job, options);
   if (dryRun || stoppedReview) return stoppedReview;
   const updates = job.count('change');
   if (updates > 0) await beforeUpdates?.();
   // Only now, since with the first record of a pet the journal belongs to this job, which may have been refused.
-  await log.noteAll(failedRecords(job, failedBefore));
+  await log.recordAll(failedRecords(job, failedBefore));
 
   progress.begin('updating');
   const run = new UpdateRun({ client, job, log, progress, options });
   await run.send();
-  if (run.isComplete && !staysOpen?.(updates)) await log.noteAll(closingRecords(job, now()));
-  await log.flush();
+  if (run.isComplete && !staysOpen?.(updates)) await log.recordAll(closingRecords(job, now()));
   return run.stop;
 }
 

@@ -10,27 +10,26 @@ test('JobLog appends the next thousand records only when those before are on dis
   const journal = new MemoryJournal();
   const disk = deferred<void>();
   const append = vi.spyOn(journal, 'append').mockReturnValueOnce(disk.promise);
-  const noting = new JobLog(journal).noteAll(missing(2_500));
+  const recording = new JobLog(journal).recordAll(missing(2_500));
   await nextTurn();
   expect(append).toHaveBeenCalledOnce();
   disk.resolve();
-  await noting;
-  expect(append.mock.calls.map(([lines]) => lines.length)).toEqual([1_000, 1_000]);
+  await recording;
+  expect(append.mock.calls.map(([lines]) => lines.length)).toEqual([1_000, 1_000, 500]);
 });
 
-test('JobLog keeps the records that are fewer than a thousand for the next intent', async () => {
+test('JobLog keeps a note for the next intent', async () => {
   const journal = new MemoryJournal();
   const log = new JobLog(journal);
-  await log.noteAll(missing(999));
+  log.note({ type: 'done', petId: 2 });
   expect(journal.lines).toEqual([]);
   await log.record({ type: 'intent', petId: 1, from: 5, to: 6 });
-  expect(journal.portions).toEqual([1_000]);
+  expect(journal.portions).toEqual([2]);
 });
 
 test('JobLog appends nothing if there is nothing to append', async () => {
   const journal = new MemoryJournal();
   const log = new JobLog(journal);
-  await log.noteAll([]);
-  await log.flush();
+  await log.recordAll([]);
   expect(journal.portions).toEqual([]);
 });

@@ -372,6 +372,20 @@ test('a journal that cannot take a promise stops the run before the request that
   expect([store.requests, journal.closed]).toEqual([['GET'], 1]);
 });
 
+test.each<[what: string, first: Treatment, twice: number]>([
+  ['that an update was applied', 'drop', 3],
+  ['that a pet failed', 'lose', 2],
+])('a journal that cannot take %s rejects, and no update is sent', async (_what, first, twice) => {
+  const { store, journal } = await runOnce({ 1: first, 2: 'lose' });
+  store.stock.set(3, 5);
+  store.twice.add(twice);
+  store.settings.listed = () => {
+    journal.appendError = FULL;
+  };
+  expect(await rejectionOf(syncInventory(store, TWO, { journal }))).toBe(FULL);
+  expect(store.requests).toEqual(['GET']);
+});
+
 test('a journal that cannot take the last records rejects, since the job is not finished', async () => {
   const journal = new MemoryJournal();
   const fillUp = () => {
