@@ -72,7 +72,6 @@ export class UpdateRun {
     const ends = await Promise.allSettled(workers);
     const broken = ends.find((end) => end.status === 'rejected');
     if (broken) throw broken.reason;
-    if (job.count('change') > 0) this.#hasEnded();
   }
 
   async #work(changes: Iterable<Change>): Promise<void> {
