@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { createServer, type Server } from 'node:net';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { exchangeRedisLock, openRedis } from '../../src/redis/open-redis.ts';
@@ -60,20 +60,40 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('exchangeRedisLock', { timeout: 3
   });
 });
 
-test('openRedis gives up a server that accepts the connection and does not answer', async () => {
+/** A server in the place of Redis, and its address. */
+async function listen(server: Server): Promise<string> {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  const server = createServer();
-  const accepted = once(server, 'connection');
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {
     vi.useRealTimers();
     server.close();
   });
   const address = server.address();
-  const opening = openRedis(`redis://127.0.0.1:${typeof address === 'object' && address?.port}`);
+  return `redis://127.0.0.1:${typeof address === 'object' && address?.port}`;
+}
+
+test('openRedis gives up a server that accepts the connection and does not answer', async () => {
+  const server = createServer();
+  const accepted = once(server, 'connection');
+  const opening = openRedis(await listen(server));
   const refused = expect(opening).rejects.toThrow('it did not answer within 5 s');
   const [socket] = await accepted;
   await vi.advanceTimersByTimeAsync(5_000);
   await refused;
   await once(socket.resume(), 'close');
+});
+
+test('openRedis lets a server that no longer answers hold up the end of its connection for half a second', async () => {
+  let answer = '$2\r\nOK\r\n';
+  const server = createServer((socket) => socket.on('data', (sent) => socket.write(answer.repeat(String(sent).split('*').length - 1))));
+  const accepted = once(server, 'connection');
+  const { close } = await openRedis(await listen(server));
+  const [socket] = await accepted;
+  const closed = once(socket, 'close');
+  answer = '';
+  close();
+  await vi.advanceTimersByTimeAsync(499);
+  expect(socket.readyState).toBe('open');
+  await vi.advanceTimersByTimeAsync(1);
+  await closed;
 });
