@@ -153,6 +153,23 @@ test('an answer that comes after the window of its request is reported as late',
   expect(leaseRequests.at(-1)?.lateAnswers).toEqual([{ remaining: 41, resetAtMs: answer.resetAtMs }]);
 });
 
+test('an answer that comes after the window of its request is reported as late also while the probe of the next window is out', async () => {
+  const { store, leaseRequests } = recordStore();
+  const gate = makeGate();
+  bringStore(gate, store);
+  const probe = await enter(gate);
+  probe.observe(answerNow({ remaining: 59, resetAtMs: Date.now() + 5_000 }));
+  probe.release();
+  const late = await enter(gate);
+  await vi.advanceTimersByTimeAsync(5_100);
+  const next = await enter(gate);
+  const resetAtMs = Date.now() + 60_000;
+  late.observe(answerNow({ remaining: 41, resetAtMs }));
+  late.release();
+  next.observe(answerNow({ remaining: 42, resetAtMs }));
+  expect(leaseRequests.at(-1)).toMatchObject({ isProbeAnswered: true, lateAnswers: [{ remaining: 41, resetAtMs }] });
+});
+
 test('an answer to a slow probe is not reported as late if it comes in the window of its request', async () => {
   const { store, leaseRequests } = recordStore();
   const gate = makeGate();

@@ -93,6 +93,14 @@ describe('exchangeLease', () => {
     expect(takeAt(RESET, 'later')).toMatchObject({ granted: 1, reason: 'probe' });
   });
 
+  test("does not reset the plan's count at the end of a minute that no headers described", () => {
+    const record = emptyRecord();
+    const exchange = (more: Partial<LeaseRequest>, nowMs: number) =>
+      exchangeLease(record, leaseRequestOf({ wanted: 1, plan: { requestsPerMinute: 3 }, ...more }), nowMs).granted;
+    expect([exchange({}, NOON), exchange({ isProbeAnswered: true }, NOON)]).toEqual([1, 1]);
+    expect([59_000, 60_000, 65_000].map((ms) => exchange({}, NOON + ms))).toEqual([1, 0, 1]);
+  });
+
   test("resets the plan's count also if a window begins with an answer that was on its way at the turn", () => {
     const plan = { requestsPerMinute: 4 };
     const record = knownRecord({}, plan);
