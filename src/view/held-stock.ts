@@ -79,7 +79,6 @@ export class HeldStock implements UpdateFollower {
 
   /** A list is complete, and replaces the held one. */
   replace(columns: StockColumns, departure: Departure): void {
-    columns.end();
     let next = columns;
     for (const item of this.#since?.values() ?? []) next = next.with(item);
     this.#since = undefined;

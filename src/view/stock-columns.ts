@@ -76,11 +76,6 @@ export class StockColumns {
     }
   }
 
-  /** The list is complete. */
-  end(): void {
-    if (this.#isFollowing && this.#size < this.#ids.size) this.#ids = this.#ids.first(this.#size);
-  }
-
   /** The row of a pet; undefined if it has none. */
   rowOf(petId: PetId): number | undefined {
     const row = this.#ids.rowOf(petId);
@@ -147,8 +142,7 @@ export class StockColumns {
 
   #isSame(row: number, others: StockColumns, otherRow: number): boolean {
     if (this.#quantities.get(row) !== others.#quantities.get(otherRow)) return false;
-    const [code, otherCode] = [this.#statuses.get(row), others.#statuses.get(otherRow)];
-    return this.#table === others.#table ? code === otherCode : this.#table.statusOf(code) === others.#table.statusOf(otherCode);
+    return this.#table.statusOf(this.#statuses.get(row)) === others.#table.statusOf(others.#statuses.get(otherRow));
   }
 
   /** Finds rows for the items from index `at` on, by the cheap ways only. Returns for how many. */

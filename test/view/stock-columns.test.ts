@@ -12,7 +12,6 @@ function stockOf(size: number): AnyItem[] {
 function listAfter(before: StockColumns, items: readonly AnyItem[]): StockColumns {
   const columns = before.successor();
   for (let from = 0; from < items.length; from += 1_300) columns.add(items.slice(from, from + 1_300));
-  columns.end();
   return columns;
 }
 
@@ -79,7 +78,9 @@ describe('the columns of a second list', () => {
     const columns = listAfter(listAfter(new StockColumns(), first.slice(0, 9)), items);
     expect(differences(itemsOf(columns), items)).toEqual([]);
     expect([...columns.rows(`status ${count - 1}`)]).toEqual([count - 1, 2 * count - 1]);
-    expect(differences(itemsOf(listAfter(columns, items.toReversed())), items.toReversed())).toEqual([]);
+    const reversed = listAfter(columns, items.toReversed());
+    expect(differences(itemsOf(reversed), items.toReversed())).toEqual([]);
+    expect([...reversed.changesSince(columns)]).toEqual([]);
   });
 
   test('are not changed by an update of the columns before, nor the other way round', () => {
