@@ -214,10 +214,10 @@ class Items<Ids extends Int64> implements AsyncIterableIterator<InventoryItem<Id
     }
   }
 
-  async return(): Promise<IteratorReturnResult<undefined>> {
-    await this.#batches.return();
+  return(): Promise<IteratorReturnResult<undefined>> {
+    const left = this.#batches.return();
     this.#forget();
-    return { done: true, value: undefined };
+    return left;
   }
 
   #forget(): void {

@@ -111,6 +111,14 @@ describe('InventoryStream', () => {
     expect(await items.next()).toEqual({ done: true, value: undefined });
   });
 
+  test('gives no more items once it is left, even if some are there and the leaving is not awaited', async () => {
+    const { client } = scriptedClient([() => json(200, [pet(1), pet(2)])]);
+    const items = client.streamInventory()[Symbol.asyncIterator]();
+    await items.next();
+    const end = { done: true, value: undefined };
+    expect(await Promise.all([items.return?.(), items.next()])).toEqual([end, end]);
+  });
+
   test('closes the connection when a loop over batches is left early', async () => {
     const { answer, onCancel } = endless();
     const { client } = scriptedClient([answer]);
