@@ -31,18 +31,18 @@ export class Departures {
    */
   watch(begin: () => void, onLeave: (hasLeft: boolean) => void): (() => void) | undefined {
     if (this.#stops.length === 0) this.#stops = [this.#follow('request', true), this.#follow('retry', false)];
-    let id: number | undefined;
+    let id = Number.POSITIVE_INFINITY;
     const stopStarted = this.#listen('started', ({ callId, operation }) => {
-      if (operation !== 'streamInventory') return;
-      // A listener that was called earlier may have started a list of its own; ours is the last.
-      if (id !== undefined) this.#onLeave.delete(id);
+      // A listener may start lists of its own; ours has the first number.
+      if (operation !== 'streamInventory' || callId > id) return;
+      if (this.#onLeave.get(id) === onLeave) this.#onLeave.delete(id);
       id = callId;
-      this.#onLeave.set(callId, onLeave);
+      this.#onLeave.set(id, onLeave);
     });
     begin();
     stopStarted();
     const stop = () => this.#forget(id);
-    if (id === undefined) return void stop();
+    if (id === Number.POSITIVE_INFINITY) return void stop();
     return stop;
   }
 
@@ -50,8 +50,8 @@ export class Departures {
     return this.#listen(name, ({ callId }) => this.#onLeave.get(callId)?.(hasLeft));
   }
 
-  #forget(id: number | undefined): void {
-    if (id !== undefined) this.#onLeave.delete(id);
+  #forget(id: number): void {
+    this.#onLeave.delete(id);
     if (this.#onLeave.size > 0) return;
     for (const stop of this.#stops.splice(0)) stop();
   }

@@ -55,18 +55,33 @@ test('Departures reports nothing about a list once it is stopped', async () => {
   expect(left).toEqual(['second']);
 });
 
-test('Departures reports nothing about a list that another listener begins synchronously', async () => {
-  const { departures, counted, client, lists, beginList } = station();
-  const stop = client.on('started', () => {
-    stop();
-    beginList();
-  });
-  const left: string[] = [];
-  const stopWatching = departures.watch(beginList, () => left.push('own'));
-  await Promise.all(lists);
-  stopWatching?.();
-  expect([lists.length, left, counted.listening]).toEqual([2, ['own'], 0]);
-});
+test.each(['started', 'wait'] as const)(
+  'Departures knows its own list if a listener of `%s` synchronously begins another one',
+  async (event) => {
+    const { departures, counted, client, lists, beginList } = station();
+    let sent = 0;
+    client.on('request', ({ callId }) => {
+      sent = callId;
+    });
+    // The other calls wait for its answer.
+    lists.push(client.listInventory());
+    const left: unknown[] = [];
+    const stops: unknown[] = [];
+    const watch = (name: string) => departures.watch(beginList, () => left.push([name, sent]));
+    const stop = client.on(event, () => {
+      stop();
+      stops.push(watch('other'));
+    });
+    const stopWatching = watch('own');
+    await Promise.all(lists);
+    expect(left.toSorted()).toEqual([
+      ['other', 3],
+      ['own', 2],
+    ]);
+    stopWatching?.();
+    expect([stops.length, counted.listening]).toEqual([1, 2]);
+  },
+);
 
 test('Departures.of gives the same for the same client, so that its views share one listener', () => {
   const { client } = station();

@@ -268,4 +268,28 @@ describe('what a view gives', () => {
     if (first?.after) first.after.quantity = 999;
     expect((await other.next()).value?.after?.quantity).toBe(6);
   });
+
+  test.each([
+    ['started', 'the view'],
+    ['wait', 'the view'],
+    ['started', 'another view'],
+    ['wait', 'another view'],
+  ] as const)('has its list if a listener of `%s` reads %s', async (event, which) => {
+    const { client, view } = openShop();
+    const other = which === 'the view' ? view : new StockView(client);
+    // The lists of the views wait for its answer.
+    const list = client.listInventory();
+    let read: unknown;
+    const stop = client.on(event, () => {
+      stop();
+      read = other.get(1);
+    });
+    const changes = view.changes();
+    const change = changes.next();
+    await vi.advanceTimersByTimeAsync(1_000);
+    await list;
+    expect([await read, view.peek(1)]).toMatchObject([{ petId: 1 }, { petId: 1 }]);
+    await changes.return?.();
+    await change;
+  });
 });
