@@ -1,4 +1,11 @@
-import { ConnectionError, type InventoryItem, type InventoryStream, type ListSink, PetStoreClient } from 'petstore-inventory';
+import {
+  ConnectionError,
+  type InventoryItem,
+  type InventoryStream,
+  type ListSink,
+  PetStoreClient,
+  type RequestOptions,
+} from 'petstore-inventory';
 import { createSandbox } from 'petstore-inventory/sandbox';
 import { describe, expect, test, vi } from 'vitest';
 import { chunked, json } from './support/answers.ts';
@@ -236,6 +243,25 @@ describe('InventoryStream', () => {
     await client.streamInventory().collect(sink);
     expect(told).toEqual(['ready', 'took 2']);
   });
+
+  test.each(['begin', 'add'] as const)(
+    'that is collected ends with its abort or time limit while `%s` of its sink is under way',
+    async (busy) => {
+      const { client, seen } = scriptedClient([() => json(200, [pet(1)])]);
+      const never = () => new Promise<never>(() => {});
+      const sink = { ...sinkOf([]), [busy]: never };
+      const controller = new AbortController();
+      const ends: unknown[] = [];
+      const collect = (options: RequestOptions) =>
+        void rejectionOf(client.streamInventory(options).collect(sink)).then((end) => ends.push(end));
+      collect({ signal: controller.signal });
+      collect({ totalTimeoutMs: 1_000 });
+      await vi.advanceTimersByTimeAsync(100);
+      controller.abort('enough');
+      await vi.advanceTimersByTimeAsync(1_000);
+      expect([ends, seen.length]).toMatchObject([['enough', { kind: 'timeout', attempts: 1 }], 2]);
+    },
+  );
 
   test.each([
     ['an Error', new Error('full')],

@@ -1,4 +1,5 @@
 import type { Call } from '../call.ts';
+import { untilAborted } from '../clock/until-aborted.ts';
 import type { Int64, InventoryItem } from '../contract/models.ts';
 import type { ReadFailure } from '../json/failure.ts';
 import { ItemReader } from '../json/item-reader.ts';
@@ -99,7 +100,7 @@ export class ItemBatches<Ids extends Int64> {
   /** Calls a method of a sink. What it throws ends the call: it is no failure of the service, and no other attempt would help. */
   async #ask(ask: () => unknown): Promise<void> {
     try {
-      await ask();
+      await untilAborted(Promise.resolve(ask()), this.#call.signal);
     } catch (thrown) {
       this.#call.abort(thrown);
       throw thrown;
