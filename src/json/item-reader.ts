@@ -58,7 +58,7 @@ export class ItemReader<Ids extends Int64> {
 
   /** What is wrong if the bytes end here, before the list does. */
   get #early(): string {
-    if (this.#expected !== 'document' && this.#expected !== 'list') return `ends within the list, after ${this.#row} items`;
+    if (this.#expected !== 'document' && this.#expected !== 'list') return `ends within the list, items so far: ${this.#row}`;
     return this.#pending.view.length === this.#pending.at ? 'is empty' : 'is not valid JSON';
   }
 

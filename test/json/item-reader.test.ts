@@ -107,8 +107,8 @@ describe('ItemReader', () => {
   test.each([
     ['', 'is empty'],
     ['\uFEFF \n', 'is empty'],
-    ['[', 'ends within the list, after 0 items'],
-    [`[${item(1)},${item(2)}`, 'ends within the list, after 2 items'],
+    ['[', 'ends within the list, items so far: 0'],
+    [`[${item(1)},${item(2)}`, 'ends within the list, items so far: 2'],
   ])('says of %j that it %s', (text, message) => {
     const reader = new ItemReader('number');
     reader.push(encode(text));
