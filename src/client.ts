@@ -191,7 +191,7 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
    * petstore.on('retry', ({ operation, delayMs }) => console.log(`${operation} again in ${delayMs} ms`));
    */
   on<Name extends keyof ClientEvents>(name: Name, listener: (event: ClientEvents[Name]) => void): () => void {
-    return this.#emitter.on(name, listener);
+    return hidingKey(this, () => this.#emitter.on(name, listener));
   }
 
   /**

@@ -144,8 +144,9 @@ test('the key of a file is not shown when an option or an argument is it too', a
   const baseUrl = freshAddress();
   const bad: Record<string, unknown> = { plan: KEY };
   expectNoKeyIn(thrownBy(() => new PetStoreClient({ baseUrl, ...bad })));
-  const update = new PetStoreClient({ baseUrl }).updateInventory(1, JSON.parse(JSON.stringify({ quantity: KEY })));
-  expectNoKeyIn(await rejectionOf(update));
+  const client = new PetStoreClient({ baseUrl });
+  expectNoKeyIn(await rejectionOf(client.updateInventory(1, JSON.parse(JSON.stringify({ quantity: KEY })))));
+  expectNoKeyIn(thrownBy(() => Reflect.apply(client.on, client, [KEY, () => {}])));
 });
 
 test.each(['sk_live_abcdef?ghijklmnop', 'sk_live@abcdefghijklmnop', 'sk_live#abcdefghijklmnop'])(
