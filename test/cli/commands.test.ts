@@ -658,6 +658,14 @@ describe('petstore quota', () => {
     await closed.close();
   });
 
+  test('does not say that nothing can be sent after a Retry-After that closes no key', async () => {
+    const refusing = await serveSandbox({ faults: [{ status: 403, headers: { 'retry-after': '3600' } }] });
+    vi.stubEnv('PETSTORE_BASE_URL', refusing.url);
+    vi.stubEnv('PETSTORE_API_KEY', refusing.keys.pro);
+    expect(await run(['quota'])).toEqual({ code: 1, out: '', err: expect.stringMatching(/^petstore: .*answered 403/) });
+    await refusing.close();
+  });
+
   test('tells the refusal if stdout cannot be written to', async () => {
     const closed = await serveSandbox({ faults: [{ status: 429, headers: { 'retry-after': '3600' } }] });
     vi.stubEnv('PETSTORE_BASE_URL', closed.url);

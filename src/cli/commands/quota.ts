@@ -73,7 +73,7 @@ async function askOnce(client: Client, signal: AbortSignal): Promise<PetStoreFai
     for await (const _batch of client.streamInventory({ signal }).batches()) break;
     return undefined;
   } catch (error) {
-    if (isPetStoreError(error) && (error.kind === 'rate-limit' || error.retryAt)) return error;
+    if (isPetStoreError(error) && (error.kind === 'rate-limit' || client.quota.closedUntil)) return error;
     throw error;
   }
 }
