@@ -14,6 +14,7 @@ describe.skipIf(process.platform === 'win32')('The folder for compiled code', ()
     folder = join(temporary, `petstore-${process.geteuid?.()}`);
     vi.stubEnv('TMPDIR', temporary);
     vi.stubEnv('NODE_DISABLE_COMPILE_CACHE', '');
+    vi.stubEnv('NODE_COMPILE_CACHE', '');
   });
 
   afterEach(() => {
@@ -26,8 +27,11 @@ describe.skipIf(process.platform === 'win32')('The folder for compiled code', ()
     expect(statSync(folder).mode & 0o777).toBe(0o700);
   });
 
-  test('is none, and is not made, if the user wants no cache', () => {
-    vi.stubEnv('NODE_DISABLE_COMPILE_CACHE', '1');
+  test.each([
+    ['NODE_DISABLE_COMPILE_CACHE', 'no cache'],
+    ['NODE_COMPILE_CACHE', 'it elsewhere'],
+  ])('is none, and is not made, if the user wants, by %s, %s', (variable) => {
+    vi.stubEnv(variable, '1');
     expect(cacheFolder()).toBeUndefined();
     expect(existsSync(folder)).toBe(false);
   });
