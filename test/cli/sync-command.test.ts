@@ -656,6 +656,11 @@ describe('bad input', () => {
       'row 1: it must name the columns, and petId is missing (found petId\u200b, quantity): remove the space or invisible character U+200B',
     ],
     ['no header', '1,2\n2,3\n', 'row 1: it must name the columns, and petId is missing (found 1, 2)'],
+    [
+      'a missing column after a separator',
+      'sep=;\nid;quantity\n1;2\n',
+      'row 2: it must name the columns, and petId is missing (found id, quantity)',
+    ],
     ['no amount', 'petId,name\n1,2\n', 'row 1: it must name the columns, and quantity or adjust is missing (found petId, name)'],
     ['a column twice', 'petId,petId,adjust\n1,2,3\n', 'row 1: the column petId occurs twice'],
     ['a quantity that is no integer', 'petId,quantity\n1,2\n2,2.5\n', 'row 3: quantity must be an integer, not "2.5": it has decimals'],

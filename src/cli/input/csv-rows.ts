@@ -22,7 +22,7 @@ export async function* csvRows(text: AsyncIterable<string>, name: string): Async
     if (!header) {
       // Such as `sep=;`, which tells Excel the separator.
       if (fields.join() === 'sep=,') continue;
-      header = { columns: columnsOf(fields, name), width: fields.length };
+      header = { columns: columnsOf(fields, { name, row }), width: fields.length };
       continue;
     }
     const entry = fields.length === header.width ? wantedRow(pick(fields, header.columns)) : widthProblem(fields.length, header.width);
@@ -125,18 +125,18 @@ function widthProblem(fields: number, width: number): string {
   return `it has ${counted(fields, 'field')} where the header has ${width}`;
 }
 
-function columnsOf(header: string[], name: string): Columns {
+function columnsOf(header: string[], place: Place): Columns {
   const names = header.map((column) => column.toLowerCase());
   const find = (column: string): number => {
     const index = names.indexOf(column.toLowerCase());
-    if (names.lastIndexOf(column.toLowerCase()) !== index) throw badRow({ name, row: 1 }, `the column ${column} occurs twice`);
+    if (names.lastIndexOf(column.toLowerCase()) !== index) throw badRow(place, `the column ${column} occurs twice`);
     return index;
   };
   const columns = { petId: find('petId'), quantity: find('quantity'), adjust: find('adjust') };
   const found = `(found ${header.join(', ').slice(0, 80)})${invisibleHint(header.join(' '))}`;
-  if (columns.petId < 0) throw badRow({ name, row: 1 }, `it must name the columns, and petId is missing ${found}`);
+  if (columns.petId < 0) throw badRow(place, `it must name the columns, and petId is missing ${found}`);
   if (columns.quantity < 0 && columns.adjust < 0)
-    throw badRow({ name, row: 1 }, `it must name the columns, and quantity or adjust is missing ${found}`);
+    throw badRow(place, `it must name the columns, and quantity or adjust is missing ${found}`);
   return columns;
 }
 
