@@ -133,8 +133,9 @@ class Batches<Ids extends Int64> implements AsyncIterableIterator<InventoryItem<
     return this;
   }
 
-  get isAborted(): boolean {
-    return this.#opened?.isAborted ?? false;
+  /** Whether what it gave counts no more, even if a read under way gets it only now. */
+  get isOver(): boolean {
+    return this.#isOver || (this.#opened?.isAborted ?? false);
   }
 
   next(): Promise<IteratorResult<InventoryItem<Ids>[], undefined>> {
@@ -192,8 +193,7 @@ class Items<Ids extends Int64> implements AsyncIterableIterator<InventoryItem<Id
   }
 
   #take(): IteratorYieldResult<InventoryItem<Ids>> | undefined {
-    if (this.#batches.isAborted) this.#forget();
-    const value = this.#batch[this.#index];
+    const value = this.#batches.isOver ? undefined : this.#batch[this.#index];
     if (value === undefined) return undefined;
     this.#index++;
     return { done: false, value };
@@ -215,13 +215,6 @@ class Items<Ids extends Int64> implements AsyncIterableIterator<InventoryItem<Id
   }
 
   return(): Promise<IteratorReturnResult<undefined>> {
-    const left = this.#batches.return();
-    this.#forget();
-    return left;
-  }
-
-  #forget(): void {
-    this.#batch = [];
-    this.#index = 0;
+    return this.#batches.return();
   }
 }

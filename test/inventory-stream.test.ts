@@ -126,6 +126,24 @@ describe('InventoryStream', () => {
     expect(await Promise.all([items.return?.(), items.next()])).toEqual([end, end]);
   });
 
+  test.each(Array.from({ length: 10 }, (_, turns) => turns))(
+    'gives no more items once it is left %i turns of the microtasks after a chunk came for a read',
+    async (turns) => {
+      const { readable, writable } = new TransformStream<string, string>();
+      const { client } = scriptedClient([() => new Response(readable.pipeThrough(new TextEncoderStream()))]);
+      const items = client.streamInventory()[Symbol.asyncIterator]();
+      const writer = writable.getWriter();
+      void writer.write(`[${JSON.stringify(pet(1))},`);
+      await items.next();
+      const read = items.next();
+      void writer.write(`${JSON.stringify(pet(2))},${JSON.stringify(pet(3))},`).catch(() => {});
+      for (let turn = 0; turn < turns; turn++) await null;
+      const end = { done: true, value: undefined };
+      expect(await Promise.all([items.return?.(), items.next(), items.next()])).toEqual([end, end, end]);
+      await read;
+    },
+  );
+
   test('closes the connection when a loop over batches is left early', async () => {
     const { answer, onCancel } = endless();
     const { client } = scriptedClient([answer]);
