@@ -16,9 +16,13 @@ function causeOf(error: unknown): unknown {
 }
 
 /** Those of an AggregateError, such as one for each address of a host. */
-function errorsOf(error: unknown): readonly unknown[] {
+function errorsOf(error: unknown): unknown[] {
   const several = fieldOf(error, 'errors');
-  return Array.isArray(several) ? several : [];
+  try {
+    return Array.isArray(several) ? [...several] : [];
+  } catch {
+    return [];
+  }
 }
 
 export function codeOf(error: unknown): string | undefined {

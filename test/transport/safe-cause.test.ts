@@ -11,6 +11,12 @@ function knowing(): Redactor {
   return redactor;
 }
 
+function revokedList(): unknown[] {
+  const { proxy, revoke } = Proxy.revocable<unknown[]>([], {});
+  revoke();
+  return proxy;
+}
+
 describe('causesOf', () => {
   test('gives an error and its causes, outermost first', () => {
     const inner = new Error('inner');
@@ -53,6 +59,16 @@ describe('safeCause', () => {
     const cause = safeCause(new AggregateError([refused('::1'), refused('127.0.0.1')]), knowing());
     expect(cause?.message).toBe('connect ECONNREFUSED ::1:443 ***; connect ECONNREFUSED 127.0.0.1:443 ***');
     expect(cause?.cause).toMatchObject({ message: 'connect ECONNREFUSED ::1:443 ***' });
+  });
+
+  test.each([
+    ['a proxy that throws', new Proxy([1], { get: () => expect.unreachable() })],
+    ['a revoked proxy', revokedList()],
+    ['a list with a `map` that throws', Object.assign([new Error('one')], { map: () => expect.unreachable() })],
+  ])('takes an error whose `errors` are %s', (_what, errors) => {
+    const thrown = Object.assign(new Error(''), { errors });
+    expect(safeCause(thrown, knowing())).toMatchObject({ name: 'Error' });
+    expect(safeCause(Object.assign(thrown, { cause: new Error('refused') }), knowing())?.cause).toMatchObject({ message: 'refused' });
   });
 
   test('keeps the places in the code that Firefox and Safari write, and no line of a message', () => {
