@@ -52,7 +52,7 @@ export class ClientLimits {
 
   /** The share of calls of a priority, unless the windows of the ledger are already cut to it. */
   #limitingShare(priority: Call['priority']): Share | undefined {
-    return this.#ledger.windows.areShares ? undefined : this.#shareOf(priority);
+    return this.#ledger.windows.areCutToShare ? undefined : this.#shareOf(priority);
   }
 
   #shareOf(priority: Call['priority']): Share | undefined {

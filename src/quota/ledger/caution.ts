@@ -60,11 +60,11 @@ export class Caution {
     this.#outstanding = outstanding;
   }
 
-  /** A 429 came. It was unforeseen unless it answers a probe (not `wasPlanned`) and reports a Remaining of 0 (`isUsedUp`). */
-  refuse(wasPlanned: boolean, isUsedUp: boolean): void {
+  /** A 429 came. It was unforeseen unless it answers a probe (not `wasQuotaKnown`) and reports a Remaining of 0 (`isUsedUp`). */
+  refuse(wasQuotaKnown: boolean, isUsedUp: boolean): void {
     // Beyond a quarter of the limit it would take hours of good answers to fall again.
-    if (wasPlanned) this.#headRoom = Math.min(this.#headRoom + 1, Math.floor(this.#windows.minute.limit / 4));
-    if (!wasPlanned && isUsedUp) return;
+    if (wasQuotaKnown) this.#headRoom = Math.min(this.#headRoom + 1, Math.floor(this.#windows.minute.limit / 4));
+    if (!wasQuotaKnown && isUsedUp) return;
     this.#mostUnreported = 1;
     this.#wasSurprised = true;
   }
@@ -85,7 +85,7 @@ export class Caution {
   /** How many requests of the minute are left to others: head-room, and what they may send before an answer reports it. */
   kept(nowMs: number): number {
     const { minute } = this.#windows;
-    const limit = Math.min(minute.limit, minute.most(nowMs));
+    const limit = Math.min(minute.limit, minute.mostInWindow(nowMs));
     return Math.min(this.#headRoomOf(limit) + this.#ofOthers(nowMs) + this.#ofBucket(limit), Math.floor(limit / 2));
   }
 

@@ -2,7 +2,7 @@ import type { SlidingLog } from './candidates/sliding-log.ts';
 import type { Sending } from './outstanding.ts';
 
 /** A refused request: when it was sent, and whether the remaining quota was known then. */
-type Refused = Pick<Sending, 'atMs' | 'wasPlanned'>;
+type Refused = Pick<Sending, 'atMs' | 'wasQuotaKnown'>;
 
 const SHRINK = 0.75;
 /** With this many times as many requests the limit turns out to be larger. */
@@ -75,11 +75,11 @@ export class LearnedLimit {
    * Refusals of requests that were sent together count once. A refusal after few requests counts only if the refused one was no probe, and
    * the refusal before came after at least as many. If a refusal took longer than a window, nothing is known of what was sent before it.
    */
-  #isLimit(sent: number, { atMs, wasPlanned }: Refused, nowMs: number): boolean {
+  #isLimit(sent: number, { atMs, wasQuotaKnown }: Refused, nowMs: number): boolean {
     if (sent < 1 || atMs < this.#atMs) return false;
     if (sent >= FEWEST) return true;
     const suspected = this.#suspected;
-    if (!wasPlanned || atMs < suspected.atMs) return false;
+    if (!wasQuotaKnown || atMs < suspected.atMs) return false;
     this.#suspected = { sent, atMs: nowMs };
     return sent <= suspected.sent;
   }

@@ -136,8 +136,8 @@ export class Ledger {
 
   /** Whether the client has a share, and no header says that the key's own quota is used up. */
   #isOnlyShareUsedUp(nowMs: number): boolean {
-    const { areShares, minute, day } = this.windows;
-    return areShares && minute.observed(nowMs)?.remaining !== 0 && day.observed(nowMs)?.remaining !== 0;
+    const { areCutToShare, minute, day } = this.windows;
+    return areCutToShare && minute.observed(nowMs)?.remaining !== 0 && day.observed(nowMs)?.remaining !== 0;
   }
 
   #free(nowMs: number): number {
@@ -296,7 +296,7 @@ export class Ledger {
 
   #observeRefusal(sending: Sending, answer: Answer, subject: QuotaWindow | undefined, nowMs: number): void {
     const isUsedUp = subject !== undefined && answer.remaining === 0;
-    this.#caution.refuse(sending.wasPlanned, isUsedUp);
+    this.#caution.refuse(sending.wasQuotaKnown, isUsedUp);
     this.#cooldown.strike(sending.atMs);
     this.#close(answer, nowMs, subject === this.windows.minute && (answer.remaining ?? 0) > 0);
     const isDay = (answer.retryAfterMs ?? 0) > LONGEST_MINUTE_MS;

@@ -2,7 +2,7 @@
 export interface Sending {
   readonly atMs: number;
   /** Whether the remaining quota was known when it was sent: a 429 is then unforeseen. */
-  readonly wasPlanned: boolean;
+  readonly wasQuotaKnown: boolean;
   /** When the request before it was sent. */
   readonly previousAtMs: number;
   /** How many requests had been settled by then: their answers cannot include this one. */
@@ -53,8 +53,8 @@ export class Outstanding {
     return this.#sent - settledBefore - 1;
   }
 
-  send(nowMs: number, wasPlanned: boolean): Sending {
-    const sending = { atMs: nowMs, wasPlanned, previousAtMs: this.lastSentAtMs, settledBefore: this.settled };
+  send(nowMs: number, wasQuotaKnown: boolean): Sending {
+    const sending = { atMs: nowMs, wasQuotaKnown, previousAtMs: this.lastSentAtMs, settledBefore: this.settled };
     this.#sent++;
     if (nowMs !== this.lastSentAtMs) this.#unansweredInstants++;
     this.lastSentAtMs = nowMs;

@@ -66,7 +66,7 @@ export class QuotaWindow {
   #reported: Reported | undefined;
   // The window has turned, and no Remaining was observed since.
   #hasTurned = false;
-  #uncounted = 0;
+  #failed = 0;
   #leastOfBatch: number | undefined;
   // The latest Remaining was larger than any possible candidate explains, and the one before was not.
   #isUnexplained = false;
@@ -164,7 +164,7 @@ export class QuotaWindow {
   free(nowMs: number, isAsking = false): number {
     if (nowMs < this.#opensAtMs) return 0;
     const counted = Math.max(this.#invited(nowMs), wholeRequests(this.lead.free(nowMs)));
-    return Math.min(this.most(nowMs, isAsking) - this.#log.sent(nowMs), counted);
+    return Math.min(this.mostInWindow(nowMs, isAsking) - this.#log.sent(nowMs), counted);
   }
 
   /** How many requests may be sent by every possible way of counting. */
@@ -173,7 +173,7 @@ export class QuotaWindow {
   }
 
   /** The most requests in any time of a window's length, whatever headers say: a window that turns lets twice its limit pass. */
-  most(nowMs: number, isAsking = false): number {
+  mostInWindow(nowMs: number, isAsking = false): number {
     return isAsking ? 2 * this.#planned : Math.min(2 * this.#planned, this.#learned?.most(nowMs) ?? Number.POSITIVE_INFINITY);
   }
 
@@ -185,7 +185,7 @@ export class QuotaWindow {
   /** When `count` requests may be sent, or when observations expire, so that one request may ask again; infinite if neither. */
   freeAt(count: number, nowMs: number, isAsking = false): number {
     const { lead } = this;
-    const most = this.most(nowMs, isAsking);
+    const most = this.mostInWindow(nowMs, isAsking);
     const endsAtMs = lead === this.#window || this.#isLogOfOthers ? this.#reset.endsAtMs : Number.POSITIVE_INFINITY;
     return Math.max(
       nowMs,
@@ -214,7 +214,7 @@ export class QuotaWindow {
     if (this.#ask && sentAtMs >= this.#ask.atMs) this.#ask = undefined;
     this.#log.answer(sentAtMs, nowMs);
     this.#bucket.answer(sentAtMs, nowMs);
-    if (hasFailed) this.#uncounted = Math.min(this.#uncounted + 1, Math.max(1, Math.floor(this.limit / 2)));
+    if (hasFailed) this.#failed = Math.min(this.#failed + 1, Math.max(1, Math.floor(this.limit / 2)));
   }
 
   /** Whether the window under way has ended, so that the next turn begins another one. */
@@ -251,7 +251,7 @@ export class QuotaWindow {
     const { lead } = this;
     const wasKnown = this.#reset.current !== undefined || this.isKnown;
     this.#hasTurned = true;
-    this.#uncounted = 0;
+    this.#failed = 0;
     const needsAnswer = lead === this.#window || (this.#isLogOfOthers && lead.free(nowMs) < 1);
     for (const candidate of this.candidates) candidate.turn(this.#reset.endsAtMs, unanswered);
     if (needsAnswer) this.#log.forget();
@@ -393,9 +393,9 @@ export class QuotaWindow {
     return {
       ...outcome,
       remaining,
-      uncounted: this.#uncounted,
+      failed: this.#failed,
       leastOfBatch: this.#leastOfBatch,
-      isShared: this.others.isActive,
+      areOthersActive: this.others.isActive,
       mayCarry: this.#hasTurned && this.#counter?.isPossible === true,
     };
   }
@@ -427,7 +427,7 @@ export class QuotaWindow {
   }
 
   /** Learns a limit from a refused request, unless a Remaining is known or a weighted counter explains the refusal. */
-  learnLimit(sending: Pick<Sending, 'atMs' | 'wasPlanned'>, nowMs: number): void {
+  learnLimit(sending: Pick<Sending, 'atMs' | 'wasQuotaKnown'>, nowMs: number): void {
     if (this.isKnown || (this.lead === this.#counter && this.lead.free(nowMs) < 1)) return;
     this.#learned ??= new LearnedLimit(this.lengthMs);
     this.#learned.refuse(this.#log, sending, nowMs);

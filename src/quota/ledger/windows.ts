@@ -66,7 +66,7 @@ export class Windows {
   }
 
   /** Whether the windows are cut to the share of the key's only client. */
-  get areShares(): boolean {
+  get areCutToShare(): boolean {
     return this.#share < 1;
   }
 
@@ -96,7 +96,7 @@ export class Windows {
         ...(requestsPerMinute !== undefined && { requestsPerMinute: shareOf(requestsPerMinute, share) }),
         ...(requestsPerDay !== undefined && { requestsPerDay: shareOf(requestsPerDay, share) }),
       },
-      ...(this.areShares && requestsPerDay !== undefined && { limitPerDay: requestsPerDay }),
+      ...(this.areCutToShare && requestsPerDay !== undefined && { limitPerDay: requestsPerDay }),
       minute,
       day: this.day.observed(nowMs),
     };
@@ -171,7 +171,7 @@ export class Windows {
     if (!this.#isPlanGiven && subject === this.minute && limit > known && !mayBeOfMinute(limit, answer)) return;
     if (!subject.observeLimit(limit, answer.remaining)) return;
     if (!this.#isPlanGiven) this.#resize();
-    else if (this.areShares) this.#cutToShare(subject, limit);
+    else if (this.areCutToShare) this.#cutToShare(subject, limit);
   }
 
   /** Without a Limit or a plan, the limit is at least Remaining and 1, which is the request itself. */

@@ -14,7 +14,7 @@ function sendTimes(candidate: Candidate, count: number, nowMs: number): void {
 /** An answer leaves `remaining`, with nothing else under way. */
 function observe(candidate: Candidate, remaining: number, nowMs: number, other: Partial<Seen & Fit> = {}): void {
   const taken = candidate.level(nowMs) - remaining;
-  const seen = { unanswered: 0, concurrent: 0, uncounted: 0, leastOfBatch: undefined, isShared: false, mayCarry: false, ...other };
+  const seen = { unanswered: 0, concurrent: 0, failed: 0, leastOfBatch: undefined, areOthersActive: false, mayCarry: false, ...other };
   const fit = { candidate, lowest: taken, highest: taken, tolerance: 0, excess: 0, ...other };
   candidate.observe(fit, { ...seen, remaining, sentAtMs: nowMs, nowMs });
 }
@@ -104,7 +104,7 @@ describe('SlidingLog', () => {
     sendTimes(log, 10, 0);
     observe(log, 45, 0);
     expect(log.free(60_050)).toBe(45);
-    observe(log, 55, 60_050, { isShared: true });
+    observe(log, 55, 60_050, { areOthersActive: true });
     expect(log.free(60_050)).toBe(55);
   });
 
@@ -146,9 +146,9 @@ describe('SlidingCounter', () => {
   test('takes no failed request that the service has not counted for one of others that has left', () => {
     const counter = new SlidingCounter(60, MINUTE_MS);
     counter.align(MINUTE_MS, 0);
-    for (const [atMs, uncounted] of [[20_000, 0] as const, [21_000, 1] as const, [22_000, 2] as const, [23_000, 3] as const]) {
+    for (const [atMs, failed] of [[20_000, 0] as const, [21_000, 1] as const, [22_000, 2] as const, [23_000, 3] as const]) {
       counter.add(atMs);
-      observe(counter, 39, atMs, { uncounted });
+      observe(counter, 39, atMs, { failed });
     }
     expect([counter.free(23_000), counter.free(59_000)]).toEqual([39, 39]);
   });
@@ -272,7 +272,7 @@ describe('Candidate', () => {
     observe(window, 50, 0, { lowest: 10, highest: 10 });
     observe(window, 56, 100, { lowest: 2, highest: 4 });
     expect(window.free(100)).toBe(56);
-    observe(window, 60, 200, { lowest: -9, highest: -5, uncounted: 2 });
+    observe(window, 60, 200, { lowest: -9, highest: -5, failed: 2 });
     expect(window.free(200)).toBe(62);
   });
 
@@ -294,7 +294,7 @@ describe('Candidate', () => {
 });
 
 describe('How badly an answer fits a candidate:', () => {
-  const SEEN = { unanswered: 0, concurrent: 0, uncounted: 0, leastOfBatch: undefined, isShared: false, mayCarry: false } as const;
+  const SEEN = { unanswered: 0, concurrent: 0, failed: 0, leastOfBatch: undefined, areOthersActive: false, mayCarry: false } as const;
   const misfit = (candidate: Candidate, remaining: number, other: Partial<Seen> = {}) => {
     const seen = { ...SEEN, remaining, sentAtMs: 100, nowMs: 100, ...other };
     return candidate.misfitOf(candidate.fitOf(seen), seen);
@@ -307,7 +307,7 @@ describe('How badly an answer fits a candidate:', () => {
     observe(window, 45, 100);
     // 5 of others are known, and 3 requests are tolerated.
     expect([misfit(window, 45), misfit(window, 42), misfit(window, 32)]).toEqual([0, 0, 5]);
-    expect([misfit(window, 48), misfit(window, 50), misfit(window, 50, { uncounted: 2 })]).toEqual([0, 3, 0]);
+    expect([misfit(window, 48), misfit(window, 50), misfit(window, 50, { failed: 2 })]).toEqual([0, 3, 0]);
   });
 
   test('others of the last window are expected again, unless a weighted counter may carry them over', () => {
@@ -320,7 +320,7 @@ describe('How badly an answer fits a candidate:', () => {
   test('a Remaining that is larger than what was sent allows does not fit, unless those in flight may be missing in it', () => {
     const counter = new SlidingCounter(60, MINUTE_MS);
     sendTimes(counter, 20, 0);
-    expect([misfit(counter, 43), misfit(counter, 53), misfit(counter, 53, { uncounted: 4 })]).toEqual([0, 5, 3]);
+    expect([misfit(counter, 43), misfit(counter, 53), misfit(counter, 53, { failed: 4 })]).toEqual([0, 5, 3]);
     expect(misfit(counter, 53, { concurrent: 10, unanswered: 10 })).toBe(0);
   });
 

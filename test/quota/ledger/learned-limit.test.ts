@@ -6,7 +6,7 @@ import { LearnedLimit } from '../../../src/quota/ledger/learned-limit.ts';
 function refuse(learned: LearnedLimit, sent: number, atMs: number, nowMs: number): void {
   const log = new SlidingLog(Number.POSITIVE_INFINITY, 60_000);
   for (let added = 0; added < sent; added++) log.add(nowMs);
-  learned.refuse(log, { atMs, wasPlanned: true }, nowMs);
+  learned.refuse(log, { atMs, wasQuotaKnown: true }, nowMs);
 }
 
 describe('LearnedLimit', () => {

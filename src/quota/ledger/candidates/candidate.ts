@@ -25,11 +25,11 @@ export interface Outcome {
 export interface Seen extends Pick<Outcome, 'unanswered' | 'concurrent' | 'sentAtMs' | 'nowMs'> {
   remaining: number;
   /** Requests that the service may not have counted: they failed. */
-  uncounted: number;
+  failed: number;
   /** The smallest Remaining of the answers to requests that were in flight together, if there was one before. */
   leastOfBatch: number | undefined;
   /** Whether others have sent requests in the last seconds. */
-  isShared: boolean;
+  areOthersActive: boolean;
   /** Whether the window has just turned, and its first answer may still count requests of the window before. */
   mayCarry: boolean;
 }
@@ -154,14 +154,14 @@ export abstract class Candidate {
   }
 
   /** What a Remaining says about the requests of others. */
-  fitOf({ remaining, concurrent, unanswered, uncounted, leastOfBatch, sentAtMs, nowMs }: Seen): Fit {
+  fitOf({ remaining, concurrent, unanswered, failed, leastOfBatch, sentAtMs, nowMs }: Seen): Fit {
     const level = this.level(nowMs);
     // Once nothing is in flight, the smallest Remaining of the requests that were in flight together includes them all.
     const highest = unanswered === 0 ? level - Math.min(remaining, leastOfBatch ?? remaining) : level - remaining + concurrent;
     const lowest = level - remaining - this.growth(nowMs - sentAtMs);
     const planned = this.limit - this.withheld;
     const tolerance = 1.5 + Math.max((planned * PRECISION_MS) / this.lengthMs, this.margin(nowMs));
-    const excess = Math.max(0, -highest - uncounted - this.surplus(nowMs) - tolerance);
+    const excess = Math.max(0, -highest - failed - this.surplus(nowMs) - tolerance);
     return { candidate: this, lowest, highest, tolerance, excess };
   }
 
@@ -214,10 +214,10 @@ export abstract class Candidate {
   }
 
   /** Updates the offset: a Remaining shows that others sent between `lowest` and `highest` requests. */
-  observe({ lowest, highest }: Fit, { unanswered, uncounted }: Seen): void {
+  observe({ lowest, highest }: Fit, { unanswered, failed }: Seen): void {
     const { offset: known = Number.NEGATIVE_INFINITY } = this;
     const offset = lowest > known ? lowest + unanswered : Math.min(known, highest);
-    this.offset = Math.max(offset, -uncounted);
+    this.offset = Math.max(offset, -failed);
   }
 
   /** Discards the observations. */

@@ -37,7 +37,7 @@ export class FixedWindow extends Candidate {
 
   /** It also fits badly if it rose within the window. */
   override misfitOf(fit: Fit, seen: Seen): number {
-    const rose = Math.max(0, this.#least - fit.highest - seen.uncounted - fit.tolerance);
+    const rose = Math.max(0, this.#least - fit.highest - seen.failed - fit.tolerance);
     return Math.max((3 * rose) / 2, super.misfitOf(fit, seen));
   }
 

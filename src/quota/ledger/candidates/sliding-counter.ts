@@ -70,10 +70,10 @@ export class SlidingCounter extends Candidate {
   }
 
   /** Requests of others that become fewer were sent in the window before, and lose their weight. */
-  #observeLeaving({ nowMs, uncounted }: Seen): void {
+  #observeLeaving({ nowMs, failed }: Seen): void {
     const { offset = 0 } = this;
     // A failed request that the service has not counted is none of others that has left.
-    const others = offset + uncounted;
+    const others = offset + failed;
     const weight = this.#weight(nowMs);
     const { others: first, atMs } = this.#mostOthers ?? { others: 0, atMs: nowMs };
     if (first - others >= FEWEST_LEAVING && nowMs - atMs >= LEAST_LEAVING_MS && weight > 0) {

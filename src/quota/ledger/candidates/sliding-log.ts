@@ -87,7 +87,7 @@ export class SlidingLog extends Candidate {
 
   /** If others send too, requests that may have left count as gone: this Remaining shows that they have, or the next one will. */
   override observe(fit: Fit, seen: Seen): void {
-    if (!seen.isShared) return super.observe(fit, seen);
+    if (!seen.areOthersActive) return super.observe(fit, seen);
     const gone = this.surplus(seen.nowMs);
     this.#gone += gone;
     super.observe({ ...fit, lowest: fit.lowest + gone, highest: fit.highest + gone }, seen);
