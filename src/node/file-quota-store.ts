@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import * as z from 'zod/mini';
 import { parseJson } from '../json/parse-json.ts';
 import { badOption } from '../options/rules.ts';
-import { emptyRecord, exchangeLease, type QuotaRecord } from '../quota/lease/quota-record.ts';
 import type { QuotaStore, StoreKey } from '../quota-store.ts';
 import { QuotaFile } from './quota-file.ts';
+import { emptyRecord, exchangeLease, type QuotaRecord } from './quota-record.ts';
 
 /**
  * A quota store in a file, which stays open until the store is closed or the process ends.

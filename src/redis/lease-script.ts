@@ -1,5 +1,5 @@
 /**
- * One exchange of a process with the store, in one step: the rules of `quota/lease/quota-record.ts` in Lua, which Redis runs atomically and
+ * One exchange of a process with the store, in one step: the rules of `node/quota-record.ts` in Lua, which Redis runs atomically and
  * by its own clock. KEYS[1] is the key of the record, which is JSON. ARGV[1] is the request. It contains the channel on which a closed gate
  * is published, since a library may add a prefix to KEYS[1], but adds none to a channel. ARGV[2] replaces the clock in tests.
  *

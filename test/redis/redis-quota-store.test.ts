@@ -8,7 +8,7 @@ import { Cluster, Redis } from 'ioredis';
 import { type RedisClient, type RedisQuotaStoreOptions, type RedisSubscriber, redisQuotaStore } from 'petstore-inventory/redis';
 import { createClient } from 'redis';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { emptyRecord, exchangeLease } from '../../src/quota/lease/quota-record.ts';
+import { emptyRecord, exchangeLease } from '../../src/node/quota-record.ts';
 import type { LeaseRequest, SharedQuota } from '../../src/quota-store.ts';
 import { LEASE_SCRIPT } from '../../src/redis/lease-script.ts';
 import { nameOf, PREFIX } from '../../src/redis/redis-quota-store.ts';

@@ -49,7 +49,7 @@ export const BREAKS: Readonly<Record<string, Break>> = {
     after: 'text',
   },
   'leases: every process sends a probe': {
-    path: 'quota/lease/quota-record.ts',
+    path: 'node/quota-record.ts',
     before: "if (record.probeUntilMs > nowMs) return refuse(exchange, 'probe', PROBE_POLL_MS);",
     after: '',
   },
@@ -64,7 +64,7 @@ export const BREAKS: Readonly<Record<string, Break>> = {
     after: 'closedForMs: 0,',
   },
   'leases: the store forgets a closure': {
-    path: 'quota/lease/quota-record.ts',
+    path: 'node/quota-record.ts',
     before: 'record.closedUntilMs = Math.max(record.closedUntilMs, nowMs + request.closedForMs);',
     after: '',
   },

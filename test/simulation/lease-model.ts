@@ -1,5 +1,5 @@
 import { MINUTE_MS, type PlanLimits } from '../../src/contract/plans.ts';
-import { emptyRecord, type exchangeLease, type QuotaRecord, type RecordedMinute } from '../../src/quota/lease/quota-record.ts';
+import { emptyRecord, type exchangeLease, type QuotaRecord, type RecordedMinute } from '../../src/node/quota-record.ts';
 import { type LeaseRequest, type LeaseResponse, UNLIMITED } from '../../src/quota-store.ts';
 import { leaseRequestOf } from '../support/lease-request.ts';
 

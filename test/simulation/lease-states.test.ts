@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { exchangeLease } from '../../src/quota/lease/quota-record.ts';
+import { exchangeLease } from '../../src/node/quota-record.ts';
 import { HAS_REDIS, RedisServer } from '../fleet/redis-server.ts';
 import type { Rules } from './lease-model.ts';
 import { exploreLeases, SMALL_SCOPES } from './lease-states.ts';

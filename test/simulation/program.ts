@@ -7,14 +7,14 @@ import { MUTANT } from './mutant.ts';
 
 const ROOT = new URL('../../', import.meta.url).pathname;
 const ENTRY =
-  "export * from './src/index.ts'; export { fileJournal } from './src/node/file-journal.ts'; export { exchangeLease } from './src/quota/lease/quota-record.ts';";
+  "export * from './src/index.ts'; export { fileJournal } from './src/node/file-journal.ts'; export { exchangeLease } from './src/node/quota-record.ts';";
 /** What of the outside the code sees in place of the real one. */
 const GLOBALS = ['globalThis', 'setTimeout', 'setInterval', 'clearTimeout', 'clearInterval', 'Date', 'performance', 'Math', 'process'];
 
 /** The package as one process has it, with gates of its own. */
 export type Program = typeof import('petstore-inventory') &
   Pick<typeof import('petstore-inventory/node'), 'fileJournal'> &
-  Pick<typeof import('../../src/quota/lease/quota-record.ts'), 'exchangeLease'>;
+  Pick<typeof import('../../src/node/quota-record.ts'), 'exchangeLease'>;
 
 /** What a process gets of the machine that it runs on. */
 export interface Surroundings {

@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { Redis } from 'ioredis';
 import * as z from 'zod/mini';
 import { UsageError } from '../../src/cli/usage-error.ts';
-import { exchangeLease } from '../../src/quota/lease/quota-record.ts';
+import { exchangeLease } from '../../src/node/quota-record.ts';
 import { HAS_REDIS, RedisServer } from '../fleet/redis-server.ts';
 import { type Run, readArguments, type Seeds } from './arguments.ts';
 import { BREAKS } from './breaks.ts';

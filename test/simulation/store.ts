@@ -1,5 +1,5 @@
 import type { LeaseRequest, LeaseResponse, QuotaStore } from 'petstore-inventory';
-import { emptyRecord, type QuotaRecord } from '../../src/quota/lease/quota-record.ts';
+import { emptyRecord, type QuotaRecord } from '../../src/node/quota-record.ts';
 import type { Owner, VirtualTime } from '../worlds/virtual-time.ts';
 import type { Program } from './program.ts';
 import type { StoreSettings } from './story.ts';

@@ -2,9 +2,9 @@ import { PetStoreClient, type PetStoreClientOptions, PLANS } from 'petstore-inve
 import { createSandbox, type SandboxOptions } from 'petstore-inventory/sandbox';
 import { describe, expect, test, vi } from 'vitest';
 import { Emitter } from '../../../src/events.ts';
+import { emptyRecord, exchangeLease, type QuotaRecord } from '../../../src/node/quota-record.ts';
 import type { Gate } from '../../../src/quota/gate/gate.ts';
 import type { Permit } from '../../../src/quota/gate/permit.ts';
-import { emptyRecord, exchangeLease, type QuotaRecord } from '../../../src/quota/lease/quota-record.ts';
 import type { LeaseRequest, LeaseResponse, QuotaStore } from '../../../src/quota-store.ts';
 import { makeCall, makeListCall } from '../../support/call.ts';
 import { freshAddress } from '../../support/client.ts';

@@ -1,6 +1,6 @@
 import { createSandbox } from 'petstore-inventory/sandbox';
 import { expect, test, vi } from 'vitest';
-import { emptyRecord, exchangeLease } from '../../../src/quota/lease/quota-record.ts';
+import { emptyRecord, exchangeLease } from '../../../src/node/quota-record.ts';
 import type { LeaseRequest, QuotaStore } from '../../../src/quota-store.ts';
 import { importAnew } from '../../support/other-process.ts';
 import { holdTime } from '../../support/time.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { emptyRecord, exchangeLease, type QuotaRecord } from '../../../src/quota/lease/quota-record.ts';
-import type { LeaseRequest, LeaseResponse, ObservedWindow } from '../../../src/quota-store.ts';
-import { leaseRequestOf } from '../../support/lease-request.ts';
+import { emptyRecord, exchangeLease, type QuotaRecord } from '../../src/node/quota-record.ts';
+import type { LeaseRequest, LeaseResponse, ObservedWindow } from '../../src/quota-store.ts';
+import { leaseRequestOf } from '../support/lease-request.ts';
 
 const NOON = 1_800_000_000_000;
 const RESET = NOON + 30_000;

@@ -1,5 +1,5 @@
-import { DAY_MS, MINUTE_MS } from '../../contract/plans.ts';
-import { type LeaseRequest, type LeaseResponse, type ObservedWindow, UNLIMITED } from '../../quota-store.ts';
+import { DAY_MS, MINUTE_MS } from '../contract/plans.ts';
+import { type LeaseRequest, type LeaseResponse, type ObservedWindow, UNLIMITED } from '../quota-store.ts';
 
 /** The time slots of a rolling count, and how many are kept. */
 interface Slots {
