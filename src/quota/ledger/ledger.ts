@@ -41,8 +41,9 @@ const NO_OUTAGE = new CircuitBreaker();
 const ANSWERS_WITHOUT_REMAINING = 5;
 
 /**
- * Keeps what is known about one key's quota: the plan, what was sent, and what the answers said. From this it computes how many requests
- * may be sent at an instant so that the service refuses none. All of this folder is pure arithmetic: no timers, the time is a parameter.
+ * Evidence in, permission out. Evidence is the plan, what was sent (`send`), and what became of it (`observe`, `lose`, `fail`, `prove`).
+ * Permission is how many requests may be sent now so that the service refuses none (`look`). The gate asks at every event. All of this
+ * folder is pure arithmetic: no timers, the time is a parameter.
  */
 export class Ledger {
   /** The minute and the day, as large as the plan allows. */
