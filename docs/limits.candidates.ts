@@ -81,7 +81,7 @@ function send(ledger: QuotaWindow, service: ReturnType<typeof createWindow>, sen
   ledger.answer(sentAtMs, nowMs);
   ledger.observeLimit(LIMIT);
   ledger.observe({ status, remaining, reset, serverMs: arrivedAtMs, retryAfterMs, sentAtMs, unanswered: 0, concurrent: 0, nowMs });
-  if (retryAfterMs !== undefined) ledger.askAt(nowMs + retryAfterMs, true);
+  if (retryAfterMs !== undefined) ledger.invite(nowMs + retryAfterMs);
   const doubts = { window: HOPELESS, log: HOPELESS, counter: HOPELESS, bucket: HOPELESS };
   for (const candidate of ledger.candidates) doubts[wayOf(candidate) ?? 'window'] = candidate.doubt;
   return { seconds: (nowMs - START_MS) / 1_000, isRefused, remaining, doubts, lead: wayOf(ledger.lead) };

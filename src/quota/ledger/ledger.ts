@@ -302,7 +302,7 @@ export class Ledger {
     this.#close(answer, nowMs, subject === this.windows.minute && (answer.remaining ?? 0) > 0);
     const isDay = (answer.retryAfterMs ?? 0) > LONGEST_MINUTE_MS;
     const refused = isUsedUp ? subject : isDay ? this.windows.day : this.windows.minute;
-    if (answer.retryAfterMs !== undefined) refused.askAt(this.#cooldown.untilMs, this.#cooldown.isFirst);
+    if (answer.retryAfterMs !== undefined && this.#cooldown.isFirst) refused.invite(this.#cooldown.untilMs);
     if (!isUsedUp && (subject !== refused || answer.remaining === undefined)) refused.learnLimit(sending, nowMs);
   }
 

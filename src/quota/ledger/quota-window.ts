@@ -70,8 +70,8 @@ export class QuotaWindow {
   #leastOfBatch: number | undefined;
   // The latest Remaining was larger than any possible candidate explains, and the one before was not.
   #isUnexplained = false;
-  // When a Retry-After passes, and whether one request may then ask, whatever the candidates say. Undefined once that request is answered.
-  #ask: { atMs: number; isInvited: boolean } | undefined;
+  // When a Retry-After passes, which invites one request, whatever the candidates say. Undefined once that request is answered.
+  #invitedAtMs: number | undefined;
   // When the weighted counter would admit a probe too: after a turn, no probe is sent before.
   #opensAtMs = Number.NEGATIVE_INFINITY;
 
@@ -146,7 +146,8 @@ export class QuotaWindow {
 
   /** The one request that a Retry-After invites, if it may be sent now. */
   #invited(nowMs: number): number {
-    return this.#ask?.isInvited === true && nowMs >= this.#ask.atMs && this.#log.sentSince(this.#ask.atMs) === 0 ? 1 : 0;
+    const atMs = this.#invitedAtMs;
+    return atMs !== undefined && nowMs >= atMs && this.#log.sentSince(atMs) === 0 ? 1 : 0;
   }
 
   /** What the most generous possible candidate allows, whatever headers say about others. */
@@ -211,7 +212,7 @@ export class QuotaWindow {
 
   /** The answer to a request came, or the request is lost. The service may not count one that failed. */
   answer(sentAtMs: number, nowMs: number, { hasFailed = false } = {}): void {
-    if (this.#ask && sentAtMs >= this.#ask.atMs) this.#ask = undefined;
+    if (this.#invitedAtMs !== undefined && sentAtMs >= this.#invitedAtMs) this.#invitedAtMs = undefined;
     this.#log.answer(sentAtMs, nowMs);
     this.#bucket.answer(sentAtMs, nowMs);
     if (hasFailed) this.#failed = Math.min(this.#failed + 1, Math.max(1, Math.floor(this.limit / 2)));
@@ -232,15 +233,10 @@ export class QuotaWindow {
   /** Drops what has expired. Returns whether one request now has to find out what is left. */
   turn(nowMs: number, unanswered: number): boolean {
     // The turn comes before anything is forgotten, since a counter takes the requests of others along into the next window.
-    const { hasOthers } = this;
+    const hadOthers = this.hasOthers;
     let asks = this.isOver(nowMs) && this.#begin(nowMs, unanswered);
-    // A Retry-After has passed, and the leading candidate still admits no request: what it knows of others is wrong.
-    if (this.#ask && nowMs >= this.#ask.atMs && this.lead.free(nowMs) < 1) {
-      for (const candidate of this.candidates) candidate.forget();
-      asks = true;
-    }
     if (nowMs >= this.#expiresAtMs) {
-      asks ||= hasOthers;
+      asks ||= hadOthers;
       this.forget();
     }
     return asks;
@@ -437,9 +433,9 @@ export class QuotaWindow {
     this.#learned?.reopen(nowMs);
   }
 
-  /** A Retry-After passes then, and one request finds out what is left; if `isInvited`, even if every candidate would still wait. */
-  askAt(instantMs: number, isInvited: boolean): void {
-    this.#ask = { atMs: instantMs, isInvited };
+  /** A Retry-After passes then: one request may find out what is left, even if every candidate would still wait. */
+  invite(instantMs: number): void {
+    this.#invitedAtMs = instantMs;
   }
 
   /** Adds doubt to the candidates that fit worse than the best one. Doubts are relative: that of the best candidate is 0. */

@@ -249,7 +249,7 @@ describe('Ledger, of a weighted counter,', () => {
       window.add(NOON_MS + atMs);
       const retryAfterMs = status === 429 ? 2_000 : undefined;
       window.observe({ ...refusal, status, remaining, retryAfterMs, reset, sentAtMs: NOON_MS + atMs, nowMs: NOON_MS + atMs });
-      if (status === 429) window.askAt(NOON_MS + 3_000, true);
+      if (status === 429) window.invite(NOON_MS + 3_000);
     }
     expect(window.candidates[0]?.doubt).toBeLessThan(2);
   });
