@@ -131,10 +131,10 @@ export class Caution {
    * one by one, not before two of them have: a probe would take the first one, which others wait for.
    */
   get staleAtMs(): number {
-    const { observedAtMs, others, isLog, isRefilled, hasOthers, limit } = this.#windows.minute;
+    const { observedAtMs, others, isRefilled, limit } = this.#windows.minute;
     if (observedAtMs === undefined || this.#outstanding.unanswered > 0) return Number.POSITIVE_INFINITY;
     const refillMs = isRefilled ? (SLOTS_UNTIL_STALE * MINUTE_MS) / limit : 0;
-    return observedAtMs + Math.max(STALE_AFTER_MS, refillMs, isLog && hasOthers ? 0 : 0.5 / others.usualPerMs);
+    return observedAtMs + Math.max(STALE_AFTER_MS, refillMs, 0.5 / others.usualPerMs);
   }
 
   /** How many requests may be in flight. */
