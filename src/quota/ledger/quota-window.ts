@@ -340,7 +340,7 @@ export class QuotaWindow {
     this.#window ??= this.#include(new FixedWindow(this.#planned, this.lengthMs, this.#log.sent(nowMs)));
     const kind = this.#reset.kindOf(reset);
     if (kind === 'lasting') {
-      this.#reset.widenMargin(reset, reading);
+      this.#reset.widenMargin();
       this.#window.resume();
     } else if (kind !== 'same') {
       const seen = this.#reset.compare(reset, reading);

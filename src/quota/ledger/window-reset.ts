@@ -1,6 +1,7 @@
 import { type Outcome, PRECISION_MS, type SeenReset } from './candidates/candidate.ts';
 
 const LEAST_MARGIN_MS = 10;
+const LEAST_WIDENED_MS = 500;
 const MOST_MARGIN_MS = 5000;
 /** A Reset that is later than the last one by more than this part of a window belongs to the next window. */
 const WHOLE_TURN = 0.85;
@@ -86,10 +87,8 @@ export class WindowReset {
     this.#latest = this.current;
   }
 
-  /** A window that had seemed to end lasts. The Retry-After of a refusal says by how much `Date` is ahead, unless it is another wait. */
-  widenMargin({ endsAtMs }: Reset, { status, retryAfterMs = 0, nowMs }: Pick<Outcome, 'status' | 'retryAfterMs' | 'nowMs'>): void {
-    const afterEndMs = status === 429 ? nowMs + retryAfterMs - endsAtMs : 0;
-    const lateMs = afterEndMs <= MOST_MARGIN_MS ? afterEndMs : 0;
-    this.#marginMs = Math.min(MOST_MARGIN_MS, Math.max(500, 2 * this.#marginMs, lateMs));
+  /** A window that had seemed to end lasts: `Date` is ahead. */
+  widenMargin(): void {
+    this.#marginMs = Math.min(MOST_MARGIN_MS, Math.max(LEAST_WIDENED_MS, 2 * this.#marginMs));
   }
 }
