@@ -164,8 +164,8 @@ export class Emitter {
   on<Name extends keyof ClientEvents>(name: Name, listener: Listener<Name>): () => void {
     const listeners = this.#listeners ?? createListeners();
     const known = Object.keys(listeners);
-    if (!known.includes(name)) throw badArgument('event', `to "${showThrown(name)}": the events are ${known.join(', ')}`);
-    if (typeof listener !== 'function') throw badArgument('listener', 'with this `listener`: it must be a function');
+    if (!known.includes(name)) throw badArgument('event', `"${showThrown(name)}"`, `the events are ${known.join(', ')}`);
+    if (typeof listener !== 'function') throw badArgument('listener', 'this', 'it must be a function');
     // A new wrapper for each, so that a function that is added twice is called twice and can be removed once for each.
     const own: Listener<Name> = (event) => listener(event);
     this.#listeners = listeners;
@@ -187,6 +187,6 @@ export class Emitter {
   }
 }
 
-function badArgument(argument: string, what: string): InvalidArgumentError {
-  return new InvalidArgumentError(`Cannot listen ${what}`, { argument });
+function badArgument(argument: string, given: string, rule: string): InvalidArgumentError {
+  return new InvalidArgumentError(`Cannot use ${given} as \`${argument}\`: ${rule}`, { argument });
 }

@@ -167,7 +167,7 @@ describe('a listener', () => {
 
   test('for a misspelt event is told that name and the known ones', () => {
     const { client } = scriptedClient([]);
-    const message = 'Cannot listen to "respone": the events are started, request, response,';
+    const message = 'Cannot use "respone" as `event`: the events are started, request, response,';
     expect(() => Reflect.apply(client.on, client, ['respone', () => {}])).toThrow(message);
   });
 
