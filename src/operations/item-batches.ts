@@ -16,7 +16,8 @@ export interface Reading {
 }
 
 /**
- * Takes a whole list in parts. A promise that a method gives is awaited before the client reads on.
+ * Takes a whole list in parts. A promise that a method gives is awaited before the client reads on,
+ * unless the call is ended by an abort or a time limit.
  *
  * @typeParam Ids the type of ids in answers
  * @example

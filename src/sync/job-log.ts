@@ -27,7 +27,7 @@ export class JobLog {
     await this.flush();
   }
 
-  /** Resolves when the records and all earlier ones are on disk. */
+  /** Like `record`, for any number of records. */
   async recordAll(records: Iterable<JournalRecord>): Promise<void> {
     for (const record of records) {
       this.note(record);

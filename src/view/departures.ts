@@ -33,7 +33,7 @@ export class Departures {
     if (this.#stops.length === 0) this.#stops = [this.#follow('request', true), this.#follow('retry', false)];
     let id = Number.POSITIVE_INFINITY;
     const stopStarted = this.#listen('started', ({ callId, operation }) => {
-      // A listener may start lists of its own; ours has the first number.
+      // A listener may start lists of its own, which get later numbers than ours.
       if (operation !== 'streamInventory' || callId > id) return;
       if (this.#onLeave.get(id) === onLeave) this.#onLeave.delete(id);
       id = callId;

@@ -25,6 +25,7 @@ const ELSEWHERE = { number: 0, isAwake: () => false, resolve: () => {}, onLeave:
 /**
  * Gives every attempt on one address and key its permit: at once if quota is free, else from a queue when the ledger allows it.
  * There is at most one timer. After every event, if calls wait, the timer is set or a batch is being released, which looks again at its end.
+ * In workerd, each waiting call also looks by a timer of its own.
  */
 export class Gate {
   readonly #clock = new SteadyClock();
@@ -267,7 +268,7 @@ export class Gate {
     if (this.#isReleasing) return;
     // A job of the limiter would end with the incoming request that started it, and all calls behind it would wait for ever.
     if (isRequestBound()) {
-      // A listener may make a call meanwhile, which looks again by its own timer.
+      // A listener may make a call meanwhile, which then looks again by itself.
       this.#isReleasing = true;
       try {
         return this.#release(most);
