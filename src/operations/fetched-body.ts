@@ -76,7 +76,8 @@ export class FetchedBody implements UnderlyingDefaultSource<Uint8Array>, UnreadB
       if (chunk) this.#watch();
       else this.#end();
     } catch (failure) {
-      this.#answer.broke(failure);
+      // The service did not have to keep a body that stood still, and its call has ended.
+      if (!this.#stoodStill) this.#answer.broke(failure);
       this.fail(failure);
     }
   }

@@ -884,6 +884,17 @@ describe('the slot of petstore.fetch', () => {
     ]);
   });
 
+  test('was freed when a body breaks that is read too late: that is no outage, and no event of the call', async () => {
+    const { client, log } = scriptedClient([() => new Response(chunked(['a'], 'break'))], { plan: 'unlimited', attemptTimeoutMs: 1_000 });
+    const responses = await inTheEnd(Promise.all(['/1', '/2', '/3'].map((path) => client.fetch(path))));
+    await vi.advanceTimersByTimeAsync(1_100);
+    for (const response of responses) {
+      expect(await rejectionOf(response.text())).toMatchObject({ name: 'ConnectionError', code: 'ECONNRESET' });
+      await vi.advanceTimersByTimeAsync(300);
+    }
+    expect(log.slice(-3)).toEqual(Array(3).fill(expect.stringMatching(/^settled succeeded/)));
+  });
+
   test('is freed at once if the signal aborts before the body is read', async () => {
     const controller = new AbortController();
     const { client } = scriptedClient([body], { concurrency: 1, attemptTimeoutMs: 10_000 });
