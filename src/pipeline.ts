@@ -112,7 +112,7 @@ export class Pipeline<Item extends object> {
     }
     this.#settleGone();
     for (const call of this.#calls ?? []) call.abortFromOutside(reason);
-    UpdateNews.of(this.#steps.client)?.tellClosed(this.#closedBy);
+    UpdateNews.from(this.#steps.client).tellClosed(this.#closedBy);
   }
 
   #retry<T>(call: Call, attempt: () => Promise<T>): Promise<T> {

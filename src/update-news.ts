@@ -29,8 +29,9 @@ export class UpdateNews {
   readonly #followers = new Set<WeakRef<UpdateFollower>>();
   #sweepAt = FEWEST_TO_SWEEP;
   #isTold = false;
+  #closedBy: unknown;
 
-  /** The news of a client; undefined until something follows it, so that most clients keep nothing. */
+  /** The news of a client; undefined until something follows it or it is closed, so that most clients keep nothing. */
   static of(client: object): UpdateNews | undefined {
     return newsOfClients.get(client);
   }
@@ -47,8 +48,9 @@ export class UpdateNews {
     return this.#isTold;
   }
 
-  /** Adds a follower. Returns a function that removes it. */
+  /** Adds a follower, and tells it if the client is closed already. Returns a function that removes it. */
   follow(follower: UpdateFollower): () => void {
+    if (this.#closedBy !== undefined) follower.clientClosed(this.#closedBy);
     if (this.#followers.size >= this.#sweepAt) this.#sweepAt = Math.max(FEWEST_TO_SWEEP, 2 * [...this.#living()].length);
     const reference = new WeakRef(follower);
     this.#followers.add(reference);
@@ -69,6 +71,7 @@ export class UpdateNews {
 
   /** The client was closed. */
   tellClosed(reason: unknown): void {
+    this.#closedBy = reason;
     for (const follower of this.#living()) follower.clientClosed(reason);
   }
 

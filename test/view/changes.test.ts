@@ -1,4 +1,4 @@
-import type { StockChange, StockView, ViewReadOptions } from 'petstore-inventory';
+import { type StockChange, StockView, type ViewReadOptions } from 'petstore-inventory';
 import { describe, expect, test, vi } from 'vitest';
 import { IntColumn } from '../../src/stock/int-column.ts';
 import { rejectionOf, soFar } from '../support/outcome.ts';
@@ -169,6 +169,18 @@ describe('changes()', () => {
     expect(await rejectionOf(busy.next())).toMatchObject(closed);
     expect(await soFar(watch(view).ended)).toMatchObject(closed);
     expect([log(), vi.getTimerCount()]).toEqual([['GET 200'], 0]);
+  });
+
+  test('ends at once in a view that was made when its client was closed already', async () => {
+    const { client, sandbox } = openShop({ sandbox: { faults: [{ status: 429, headers: { 'retry-after': '30' } }] } });
+    const refused = rejectionOf(client.listInventory());
+    await vi.advanceTimersByTimeAsync(100);
+    expect(await refused).toMatchObject({ status: 429 });
+    client.close();
+    const view = new StockView(client);
+    const [read, iterated] = [await rejectionOf(view.get(1)), await soFar(watch(view).ended)];
+    expect(read).toMatchObject({ name: 'AbortError', message: 'The client was closed' });
+    expect([iterated, sandbox.requests.length, vi.getTimerCount()]).toEqual([read, 1, 0]);
   });
 
   test('aborts the list under way when its last consumer leaves, and not before', async () => {
