@@ -1,4 +1,7 @@
 import type Bottleneck from 'bottleneck';
+import { startTimer } from '../../clock/timer.ts';
+
+const LOOK_AFTER_MS = 1_000;
 
 /**
  * Releases waiting calls in batches through a limiter of the size that the plan leaves after this process's own requests. So neither a
@@ -36,7 +39,20 @@ export class Releaser {
   async #pass(weight: number, release: (most: number) => void): Promise<void> {
     const reservoir = Number.isFinite(this.#reservoir) ? this.#reservoir : null;
     // Loaded with the first batch: on most keys no call ever waits.
-    this.#limiter ??= new (await import('bottleneck/light.js')).default({ reservoir });
-    await this.#limiter.schedule({ weight }, async () => release(weight));
+    const limiter = this.#limiter ?? new (await import('bottleneck/light.js')).default({ reservoir });
+    this.#limiter = limiter;
+    // The limiter reads the clock a few milliseconds later. If it was set back until then, the limiter is stopped, and the batch rejects.
+    const stopTimer = startTimer(LOOK_AFTER_MS, () => {
+      if (Date.now() >= this.#usedAtMs) return;
+      this.#limiter = undefined;
+      void limiter.stop();
+    });
+    try {
+      await limiter.schedule({ weight }, async () => release(weight));
+    } catch (failure) {
+      if (this.#limiter) throw failure;
+    } finally {
+      stopTimer();
+    }
   }
 }
