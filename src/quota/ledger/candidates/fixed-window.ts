@@ -2,9 +2,7 @@ import { Candidate, type Fit, type Seen, type SeenRefusal, type SeenReset } from
 
 /** Counts requests from the beginning of a window, set by the clock or by the first request, until the whole count is reset at its end. */
 export class FixedWindow extends Candidate {
-  // Lower bound of what others sent since the window began.
-  #least = 0;
-  // That bound when it last raised `offset`, which also holds what was in flight then.
+  // Lower bound of what others sent since the window began, when it last raised `offset`, which also holds what was in flight then.
   #shown = 0;
   #sent: number;
   #turnedAtMs = Number.NEGATIVE_INFINITY;
@@ -35,12 +33,6 @@ export class FixedWindow extends Candidate {
     this.#sent = Math.max(0, this.#sent - 1);
   }
 
-  /** It also fits badly if it rose within the window. */
-  override misfitOf(fit: Fit, seen: Seen): number {
-    const rose = Math.max(0, this.#least - fit.highest - seen.failed - fit.tolerance);
-    return Math.max((3 * rose) / 2, super.misfitOf(fit, seen));
-  }
-
   /** A window that has just turned holds none of others, however many the last one held. */
   protected override usual(seen: Seen): number | undefined {
     return seen.mayCarry && this.expected !== undefined ? (this.offset ?? 0) : super.usual(seen);
@@ -67,12 +59,6 @@ export class FixedWindow extends Candidate {
     const { offset: before = Number.NEGATIVE_INFINITY } = this;
     super.observe(fit, seen);
     this.#shown = Math.min(this.offset ?? 0, fit.lowest > before ? fit.lowest : this.#shown);
-    this.#least = Math.max(this.#least, fit.lowest);
-  }
-
-  override forget(): void {
-    super.forget();
-    this.#least = 0;
   }
 
   /** A turn that comes too early does not reset the count, so that no header can raise the plan. */
