@@ -165,10 +165,13 @@ describe('a listener', () => {
     expect(thrownBy(() => Reflect.apply(client.on, client, given))).toMatchObject({ kind: 'invalid-argument', argument });
   });
 
-  test('for a misspelt event is told that name and the known ones', () => {
+  test.each([
+    ['respone', '"respone"'],
+    ['wait\n\u001b[2J', '"wait\\n\\u001b[2J"'],
+  ])('for the misspelt event %j is told that name and the known ones, on one line', (name, shown) => {
     const { client } = scriptedClient([]);
-    const message = 'Cannot use "respone" as `event`: the events are started, request, response,';
-    expect(() => Reflect.apply(client.on, client, ['respone', () => {}])).toThrow(message);
+    const message = `Cannot use ${shown} as \`event\`: the events are started, request, response,`;
+    expect(() => Reflect.apply(client.on, client, [name, () => {}])).toThrow(message);
   });
 
   test('that throws does not affect a call', async () => {
