@@ -37,8 +37,8 @@ interface Reported extends Pick<ObservedWindow, 'limit' | 'remaining' | 'resetAt
 }
 
 /**
- * The same for one window, the minute or the day. An answer is weighed against each way in which the service may count (the candidates):
- * what does not fit adds to the doubt of a candidate. The one with the least doubt leads, and says what may be sent.
+ * Evidence and permission for one window, the minute or the day. An answer is weighed against each way in which the service may count (the
+ * candidates): what does not fit adds to the doubt of a candidate. The one with the least doubt leads, and says what may be sent.
  */
 export class QuotaWindow {
   readonly lengthMs: number;
