@@ -632,29 +632,19 @@ describe('petstore quota', () => {
     server.close();
   });
 
-  test('shows until when the service closed the key, and ends with 5', async () => {
-    const closed = await serveSandbox({ faults: [{ status: 429, headers: { 'retry-after': '3600' } }] });
+  test.each([
+    [429, 5, /^petstore: .*answered 429.*; try again then\n$/],
+    [503, 1, /^petstore: .*answered 503/],
+  ])('shows until when a %i closed the key, and ends with %i', async (status, exitCode, message) => {
+    const closed = await serveSandbox({ faults: [{ status, headers: { 'retry-after': '3600' } }] });
     vi.stubEnv('PETSTORE_BASE_URL', closed.url);
     vi.stubEnv('PETSTORE_API_KEY', closed.keys.pro);
     const { code, out, err } = await run(['quota']);
     expect([code, out]).toEqual([
-      5,
+      exitCode,
       expect.stringMatching(/^of production, .*\nminute .*\nday .*\nnothing can be sent for 60 min(?: \d s)?\n$/),
     ]);
-    expect(err).toMatch(/^petstore: .*answered 429.*; try again then\n$/);
-    await closed.close();
-  });
-
-  test('shows until when a 503 closed the key', async () => {
-    const closed = await serveSandbox({ faults: [{ status: 503, headers: { 'retry-after': '3600' } }] });
-    vi.stubEnv('PETSTORE_BASE_URL', closed.url);
-    vi.stubEnv('PETSTORE_API_KEY', closed.keys.pro);
-    const { code, out, err } = await run(['quota']);
-    expect([code, out]).toEqual([
-      1,
-      expect.stringMatching(/^of production, .*\nminute .*\nday .*\nnothing can be sent for 60 min(?: \d s)?\n$/),
-    ]);
-    expect(err).toMatch(/^petstore: .*answered 503/);
+    expect(err).toMatch(message);
     await closed.close();
   });
 

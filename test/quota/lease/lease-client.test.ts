@@ -137,14 +137,19 @@ test('a client with a store leaves no timer behind when its calls are done', asy
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('an answer that comes after the window of its request is reported as late', async () => {
+/** A gate with a request that is not answered yet, in a window that ends in five seconds. */
+async function withLateRequest() {
   const { store, leaseRequests } = recordStore();
   const gate = makeGate();
   bringStore(gate, store);
   const probe = await enter(gate);
   probe.observe(answerNow({ remaining: 59, resetAtMs: Date.now() + 5_000 }));
   probe.release();
-  const late = await enter(gate);
+  return { gate, leaseRequests, late: await enter(gate) };
+}
+
+test('an answer that comes after the window of its request is reported as late', async () => {
+  const { gate, leaseRequests, late } = await withLateRequest();
   await vi.advanceTimersByTimeAsync(7_000);
   const answer = answerNow({ remaining: 41 });
   late.observe(answer);
@@ -154,13 +159,7 @@ test('an answer that comes after the window of its request is reported as late',
 });
 
 test('an answer that comes after the window of its request is reported as late also while the probe of the next window is out', async () => {
-  const { store, leaseRequests } = recordStore();
-  const gate = makeGate();
-  bringStore(gate, store);
-  const probe = await enter(gate);
-  probe.observe(answerNow({ remaining: 59, resetAtMs: Date.now() + 5_000 }));
-  probe.release();
-  const late = await enter(gate);
+  const { gate, leaseRequests, late } = await withLateRequest();
   await vi.advanceTimersByTimeAsync(5_100);
   const next = await enter(gate);
   const resetAtMs = Date.now() + 60_000;
