@@ -18,6 +18,16 @@ export function fieldOf(thrown: unknown, field: PropertyKey): unknown {
   }
 }
 
+/** The errors of an AggregateError, such as one for each address of a host. */
+export function errorsOf(thrown: unknown): unknown[] {
+  const several = fieldOf(thrown, 'errors');
+  try {
+    return Array.isArray(several) ? [...several] : [];
+  } catch {
+    return [];
+  }
+}
+
 /** A field of a thrown value, if it is a non-empty string. */
 export function textOf(thrown: unknown, field: string): string | undefined {
   const value = fieldOf(thrown, field);

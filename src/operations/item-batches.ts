@@ -16,8 +16,8 @@ export interface Reading {
 }
 
 /**
- * Takes a whole list in parts. A promise that a method gives is awaited before the client reads on,
- * unless the call is ended by an abort or a time limit.
+ * Takes a whole list in parts. A promise that a method gives is awaited before the client reads on, unless an abort or a time limit ends
+ * the call.
  *
  * @typeParam Ids the type of ids in answers
  * @example

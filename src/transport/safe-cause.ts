@@ -1,5 +1,5 @@
 import type { TextHider } from '../redactor.ts';
-import { fieldOf, isError, messageOf, setStack, showThrown, textOf } from '../thrown.ts';
+import { errorsOf, fieldOf, isError, messageOf, setStack, showThrown, textOf } from '../thrown.ts';
 
 const DEEPEST_CAUSE = 8;
 const SHOWN_NAME = 100;
@@ -13,16 +13,6 @@ export function causesOf(thrown: unknown): unknown[] {
 
 function causeOf(error: unknown): unknown {
   return isError(error) ? (fieldOf(error, 'cause') ?? errorsOf(error)[0]) : undefined;
-}
-
-/** Those of an AggregateError, such as one for each address of a host. */
-function errorsOf(error: unknown): unknown[] {
-  const several = fieldOf(error, 'errors');
-  try {
-    return Array.isArray(several) ? [...several] : [];
-  } catch {
-    return [];
-  }
 }
 
 export function codeOf(error: unknown): string | undefined {

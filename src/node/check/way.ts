@@ -4,7 +4,7 @@ import { request as requestHttps } from 'node:https';
 import { connect, isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type NamedProxy, PROXY_RULE, parseProxy, proxyAuthorization } from '../../options/proxy.ts';
-import { fieldOf } from '../../thrown.ts';
+import { errorsOf } from '../../thrown.ts';
 import { type Finding, GUIDES } from './finding.ts';
 import { checkTls, codeOf, happens, hostOf, NO_TLS } from './tls.ts';
 
@@ -125,8 +125,7 @@ function noConnection(host: string, error: unknown): Finding {
 
 /** Node tries the addresses of a host one after the other, and gives up each but the last early, even if a slow network would connect. */
 function adviceFor(error: unknown): string {
-  const several = fieldOf(error, 'errors');
-  return Array.isArray(several) && several.some((each) => codeOf(each) === 'ETIMEDOUT')
+  return errorsOf(error).some((each) => codeOf(each) === 'ETIMEDOUT')
     ? 'on a slow network, start Node with --network-family-autoselection-attempt-timeout=2000'
     : 'check the port of the address, whether the service runs, and firewalls';
 }
