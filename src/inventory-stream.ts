@@ -87,21 +87,28 @@ export class InventoryStream<Ids extends Int64 = 'number'> implements AsyncItera
 class Reads {
   /** While any has not ended. */
   latest: Promise<unknown> | undefined;
-  // How many have not ended; one that ends at once does so before it is added.
   #count = 0;
+  #endFirst: (() => void) | undefined;
 
-  /** Begins a read once those under way have ended; undefined if there are none. */
+  /**
+   * Begins a read once those under way have ended; undefined if there are none: then the caller begins it, which may call a listener that
+   * asks for the next one. A read has to call `end` at its end.
+   */
   queue<T>(read: () => Promise<T>): Promise<T> | undefined {
-    return this.latest && this.add(this.#readAfter(this.latest, read));
-  }
-
-  /** Adds a read that has begun. It has to call `end` at its end. */
-  add<T>(read: Promise<T>): Promise<T> {
-    if (++this.#count > 0) this.latest = read;
-    return read;
+    this.#count++;
+    if (this.latest) {
+      const queued = this.#readAfter(this.latest, read);
+      this.latest = queued;
+      return queued;
+    }
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.latest = promise;
+    this.#endFirst = resolve;
+    return undefined;
   }
 
   end(): void {
+    this.#endFirst?.();
     if (--this.#count === 0) this.latest = undefined;
   }
 
@@ -139,7 +146,7 @@ class Batches<Ids extends Int64> implements AsyncIterableIterator<InventoryItem<
   }
 
   next(): Promise<IteratorResult<InventoryItem<Ids>[], undefined>> {
-    return this.#reads.queue(() => this.#read()) ?? this.#reads.add(this.#read());
+    return this.#reads.queue(() => this.#read()) ?? this.#read();
   }
 
   async return(): Promise<IteratorReturnResult<undefined>> {
@@ -189,7 +196,7 @@ class Items<Ids extends Int64> implements AsyncIterableIterator<InventoryItem<Id
   next(): Promise<IteratorResult<InventoryItem<Ids>, undefined>> {
     const item = this.#reads.latest ? undefined : this.#take();
     if (item) return Promise.resolve(item);
-    return this.#reads.queue(() => this.#read()) ?? this.#reads.add(this.#read());
+    return this.#reads.queue(() => this.#read()) ?? this.#read();
   }
 
   #take(): IteratorYieldResult<InventoryItem<Ids>> | undefined {

@@ -66,6 +66,20 @@ describe('InventoryStream', () => {
     await first;
   });
 
+  test.each([
+    ['items', [[1], [2], [3]], (stream: InventoryStream) => stream[Symbol.asyncIterator]()],
+    ['batches', [[1, 2, 3], undefined, undefined], (stream: InventoryStream) => stream.batches()],
+  ])('sends one request if a listener of `started` asks for the next %s, and keeps the order of the reads', async (_what, given, read) => {
+    const { client, seen } = scriptedClient([() => json(200, [pet(1), pet(2), pet(3)])]);
+    const reading = read(client.streamInventory());
+    const reads: ReturnType<typeof reading.next>[] = [];
+    client.on('started', () => void reads.push(reading.next()));
+    const first = reading.next();
+    const last = reading.next();
+    const ids = (await Promise.all([first, ...reads, last])).map(({ value }) => value && [value].flat().map(({ petId }) => petId));
+    expect([ids, seen.length]).toEqual([given, 1]);
+  });
+
   test('answers reads that are not awaited one after the other, as a generator does', async () => {
     const { client, seen } = scriptedClient([() => json(200, [pet(1), pet(2)])]);
     const batches = client.streamInventory().batches();
