@@ -271,10 +271,13 @@ export class Gate {
       // A listener may make a call meanwhile, which then looks again by itself.
       this.#isReleasing = true;
       try {
-        return this.#release(most);
+        this.#release(most);
       } finally {
         this.#isReleasing = false;
       }
+      // Calls that wait elsewhere may still need the timer; those in the queue look by themselves.
+      if (this.#queue.size === 0) this.#pump();
+      return;
     }
     this.#releaser ??= new Releaser();
     this.#releaser.refill(this.#ledger.ceiling(nowMs));

@@ -3,7 +3,7 @@ import { Emitter } from '../../../src/events.ts';
 import { makeCall, makeListCall } from '../../support/call.ts';
 import { freshAddress } from '../../support/client.ts';
 import { holdTime } from '../../support/time.ts';
-import { answerNow, makeGate, pass, Visitors } from './gate-kit.ts';
+import { answerNow, makeGate, makeLimits, pass, Visitors } from './gate-kit.ts';
 
 holdTime();
 
@@ -72,6 +72,23 @@ describe('Gate, where timers and promises belong to requests (workerd),', () => 
     await pass(1_000);
     // A tenth of what is left.
     expect(visitors.log).toEqual(['0 probe', '0.1 1', '0.1 2', '0.1 3', '0.1 4']);
+  });
+
+  test('refuses a call that waits elsewhere at its deadline in an outage, also while no call is queued', async () => {
+    const gate = makeGate();
+    const visitors = new Visitors(gate);
+    visitors.askTimes(3);
+    for (let n = 0; n < 3; n++) {
+      await pass(600);
+      visitors.answer(answerNow({ status: 500 }));
+    }
+    visitors.ask('probe');
+    const refused = vi.fn();
+    gate.watch({ call: makeListCall({ maxWaitMs: 3_000 }), limits: makeLimits(gate) }, refused);
+    await pass(2_999);
+    expect([visitors.log.length, refused.mock.calls.length]).toEqual([4, 0]);
+    await pass(1);
+    expect(refused).toHaveBeenCalledOnce();
   });
 
   test('leaves no timer when a call has its slot', async () => {
