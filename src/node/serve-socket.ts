@@ -27,6 +27,7 @@ async function sendHalf(response: Response, { outgoing, isCut }: { outgoing: Ser
   await reader?.cancel();
   outgoing.writeHead(response.status, { ...Object.fromEntries(response.headers), 'content-length': String(bytes.byteLength) });
   outgoing.write(bytes.slice(0, bytes.byteLength / 2), () => {
-    if (isCut) outgoing.destroy();
+    // The rest of a request that is not read would make the end of the connection a reset.
+    if (isCut) outgoing.req.resume().socket.end();
   });
 }
