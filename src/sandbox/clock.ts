@@ -21,6 +21,9 @@ interface Sleeper {
   wake(): void;
 }
 
+/** Three centuries, so that the year of every date in an answer has four digits. */
+export const LONGEST_MS = 1e13;
+
 /** Node fires a timer with a longer delay at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
@@ -48,7 +51,7 @@ export class SandboxClock {
 
   /**
    * The time by this clock, in milliseconds since 1970.
-   * @throws {SandboxError} if the source throws, or gives anything but a finite number.
+   * @throws {SandboxError} if the source throws, or gives anything but a number within ±1e13.
    */
   now(): number {
     return this.#heldAtMs ?? this.#sourceMs() + this.#aheadMs;
@@ -56,7 +59,7 @@ export class SandboxClock {
 
   /**
    * Sets the clock, forwards or backwards. It keeps running from there unless it is held.
-   * @throws {SandboxError} for anything but a finite number or a valid Date.
+   * @throws {SandboxError} for anything but a number within ±1e13 or such a Date.
    */
   set(at: number | Date): void {
     const atMs = checkMs(at instanceof Date ? at.getTime() : at, 'the time of the clock');
@@ -67,7 +70,7 @@ export class SandboxClock {
 
   /**
    * Moves the clock forwards. Waits that end in that time end now.
-   * @throws {SandboxError} for anything but a finite number.
+   * @throws {SandboxError} for anything but a number, and if the clock would show more than 1e13.
    */
   advance(ms: number): void {
     this.set(this.now() + checkMs(ms, 'the time to advance the clock'));
@@ -145,8 +148,8 @@ export class SandboxClock {
   }
 }
 
-/** Returns milliseconds that a caller or a caller's function gave. @throws {SandboxError} for anything but a finite number */
+/** Returns milliseconds that a caller or a caller's function gave. @throws {SandboxError} for anything but a number within ±1e13 */
 function checkMs(ms: unknown, what: string): number {
-  if (typeof ms === 'number' && Number.isFinite(ms)) return ms;
-  throw new SandboxError(`Cannot use ${show(ms)} as ${what}: it must be a number of milliseconds`);
+  if (typeof ms === 'number' && Math.abs(ms) <= LONGEST_MS) return ms;
+  throw new SandboxError(`Cannot use ${show(ms)} as ${what}: it must be a number of milliseconds, within ±1e13`);
 }

@@ -41,14 +41,14 @@ export class Meter {
     if (requestsPerDay !== undefined) this.#day = new Count({ policy: rules.dayPolicy, limit: requestsPerDay, lengthMs: DAY_MS, ...told });
   }
 
-  /** Decides on a request at its arrival, and counts it if the rules count at arrival. */
+  /** Decides on a request at its arrival, and counts it if the rules count at arrival; a refused one always, since its Retry-After tells it. */
   judge(nowMs: number): Verdict {
     const duringPenalty = nowMs < this.#penaltyUntilMs;
     if (nowMs < this.#bannedUntilMs) return { kind: 'banned', duringPenalty, beginsBan: false, opensAtMs: this.#bannedUntilMs };
     if (!duringPenalty) this.#refusedInPenalty = 0;
     const isAdmitted = this.#opensAtMs(nowMs) <= nowMs;
     const { at, refused } = this.#rules.counting;
-    if (at === 'arrival' && (isAdmitted || refused)) this.#take(nowMs);
+    if (isAdmitted ? at === 'arrival' : refused) this.#take(nowMs);
     if (!isAdmitted) return this.#refuse({ opensAtMs: this.#opensAtMs(nowMs), nowMs, duringPenalty });
     return { kind: 'admitted', duringPenalty, beginsBan: false, opensAtMs: nowMs };
   }
@@ -58,12 +58,12 @@ export class Meter {
     if (nowMs >= this.#bannedUntilMs) this.#penaltyUntilMs = Math.max(this.#penaltyUntilMs, untilMs);
   }
 
-  /** Counts a request by its answer, or removes it from the count. Returns whether the headers have to report anew. */
+  /** Counts an admitted request by its answer, or removes it from the count. Returns whether the headers have to report anew. */
   settle({ kind }: Verdict, { status, arrivedAtMs, nowMs }: { status: number | undefined; arrivedAtMs: number; nowMs: number }): boolean {
-    const { at, refused, uncounted } = this.#rules.counting;
-    const isCounted = kind === 'limited' ? refused : kind === 'admitted' && (status === undefined || !uncounted.includes(status));
+    const { at, uncounted } = this.#rules.counting;
+    const isCounted = status === undefined || !uncounted.includes(status);
     if (at === 'completion') {
-      if (isCounted) this.#take(nowMs);
+      if (isCounted && kind === 'admitted') this.#take(nowMs);
       return true;
     }
     if (isCounted || kind !== 'admitted') return false;

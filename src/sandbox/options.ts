@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { InventoryItem, PetId } from '../contract/models.ts';
 import type { PlanLimits } from '../contract/plans.ts';
 import { checkObject, checkOptions, FUNCTION, type OptionRules, POSITIVE, recordOf, SHARE, words } from './check-options.ts';
-import type { TimeSource } from './clock.ts';
+import { LONGEST_MS, type TimeSource } from './clock.ts';
 import type { DomainRedirect } from './domains.ts';
 import { checkFault, type Fault } from './faults.ts';
 import { LATENCY_RULE, type Latency, latencySchema } from './latency.ts';
@@ -55,7 +55,7 @@ export interface Counting {
    * @default 'arrival'
    */
   at?: 'arrival' | 'completion';
-  /** Whether a request that the limit refuses costs quota. @default false */
+  /** Whether a request that the limit refuses costs quota, always from its arrival on. @default false */
   refused?: boolean;
   /** Statuses of admitted requests that cost no quota. @default none */
   uncounted?: readonly number[];
@@ -170,8 +170,6 @@ export function rulesOf({
 const whole = z.int().check(z.gte(0));
 /** They take half a minute and more than a gigabyte; a Map has room for 1.6 times as many. */
 export const MOST_PETS = 1e7;
-/** Three centuries, so that the year of every date in an answer has four digits. */
-const LONGEST_MS = 1e13;
 const time = z.number().check(z.gte(0), z.lte(LONGEST_MS));
 const aheadMs = z.number().check(z.gte(-LONGEST_MS), z.lte(LONGEST_MS));
 

@@ -41,6 +41,8 @@ test('a sandbox says that its clock threw', async () => {
 
 test.each([
   ['set', new Date('garbage'), 'Cannot use NaN as the time of the clock: it must be a number of milliseconds'],
+  ['set', 8.64e15 + 1, 'Cannot use 8640000000000001 as the time of the clock: it must be a number of milliseconds, within ±1e13'],
+  ['advance', 1e13, 'Cannot use 10000000000005 as the time of the clock: it must be a number of milliseconds, within ±1e13'],
   ['set', null, 'Cannot use null as the time of the clock: it must be a number of milliseconds'],
   ['advance', undefined, 'Cannot use undefined as the time to advance the clock: it must be a number of milliseconds'],
   ['advance', '60000', 'Cannot use "60000" as the time to advance the clock: it must be a number of milliseconds'],

@@ -81,8 +81,8 @@ describe('counting at completion', () => {
     expect(await story({ ...options, counting: { at: 'completion', refused: true }, policy: 'sliding-log' }, statuses)).toEqual([
       '200/1',
       '404/0',
-      '429/0 wait 58',
-      '429/0 wait 58',
+      '429/0 wait 59',
+      '429/0 wait 59',
     ]);
   });
 });
