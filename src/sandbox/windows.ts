@@ -143,16 +143,17 @@ class SlidingLog extends Window {
   #first = 0;
 
   remaining(nowMs: number): number {
-    this.#forget(nowMs - this.lengthMs);
+    this.#forget(nowMs);
     return this.limit - (this.#times.length - this.#first);
   }
 
   resetAtMs(nowMs: number): number {
-    this.#forget(nowMs - this.lengthMs);
+    this.#forget(nowMs);
     return (this.#times[this.#first] ?? nowMs) + this.lengthMs;
   }
 
   take(nowMs: number): void {
+    this.#forget(nowMs);
     this.#times.push(nowMs);
   }
 
@@ -166,8 +167,10 @@ class SlidingLog extends Window {
     return (this.#times[this.#first - this.remaining(nowMs)] ?? nowMs) + this.lengthMs;
   }
 
-  #forget(untilMs: number): void {
-    while ((this.#times[this.#first] ?? Number.POSITIVE_INFINITY) <= untilMs) this.#first += 1;
+  #forget(nowMs: number): void {
+    while ((this.#times[this.#first] ?? Number.POSITIVE_INFINITY) <= nowMs - this.lengthMs) this.#first += 1;
+    // If the clock was set back, later times do not count, as in a window that begins anew.
+    while (this.#times.length > this.#first && (this.#times.at(-1) ?? nowMs) > nowMs) this.#times.pop();
     if (this.#first <= 1_000 || this.#first * 2 < this.#times.length) return;
     this.#times.splice(0, this.#first);
     this.#first = 0;
