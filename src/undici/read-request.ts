@@ -1,4 +1,3 @@
-import { hasMethods } from '../options/rules.ts';
 import type { DirectRequest } from '../transport/direct-answer.ts';
 
 /** One request in the form that undici takes. */
@@ -52,7 +51,7 @@ async function readAnyRequest(input: Input, init: RequestInit): Promise<Dispatch
 }
 
 function isStream(body: BodyInit): boolean {
-  return typeof body === 'object' && (hasMethods(body, ['getReader']) || Symbol.asyncIterator in body);
+  return typeof body === 'object' && Symbol.asyncIterator in body;
 }
 
 function isPlainBody(body: unknown): body is string | Uint8Array | null {

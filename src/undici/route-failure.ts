@@ -1,6 +1,6 @@
 import { isCertificateCode } from '../certificate-codes.ts';
 import { type Proxies, proxyOf, showProxy } from '../options/proxy.ts';
-import { fieldOf, messageOf, textOf } from '../thrown.ts';
+import { errorsOf, fieldOf, messageOf, textOf } from '../thrown.ts';
 import { proxyRefusal } from '../transport/proxy-refusal.ts';
 import type { ForwardProxy } from './fetch-options.ts';
 
@@ -49,7 +49,7 @@ export function routeFailure(thrown: unknown, attempt: Attempt): TypeError {
 
 function settingOf(thrown: unknown, { url, proxies }: Attempt): string | undefined {
   const proxy = proxies && proxyOf(url, proxies);
-  const codes = errorsOf(thrown).map((error) => textOf(error, 'code') ?? '');
+  const codes = allOf(thrown).map((error) => textOf(error, 'code') ?? '');
   if (proxy && isOfProxy(thrown, proxy.url)) return `${proxy.setting}, which says ${showProxy(proxy.url)}`;
   if (codes.some(isCertificateCode)) return '`ca` of undiciFetch, or NODE_EXTRA_CA_CERTS';
   if (codes.some((code) => /^ERR_SSL_\w*_CERTIFICATE/.test(code))) return '`cert` and `key` of undiciFetch';
@@ -60,13 +60,12 @@ function settingOf(thrown: unknown, { url, proxies }: Attempt): string | undefin
 function isOfProxy(thrown: unknown, { hostname, port, protocol }: URL): boolean {
   if (thrown instanceof TunnelFailure || proxyRefusal([thrown]) !== undefined) return true;
   const portNumber = Number(port || (protocol === 'https:' ? 443 : 80));
-  return errorsOf(thrown).some((error) => fieldOf(error, 'port') === portNumber || fieldOf(error, 'hostname') === hostname);
+  return allOf(thrown).some((error) => fieldOf(error, 'port') === portNumber || fieldOf(error, 'hostname') === hostname);
 }
 
 /** An error, its cause, and those of an AggregateError. */
-function errorsOf(thrown: unknown): readonly unknown[] {
-  const several = fieldOf(thrown, 'errors');
-  return [thrown, fieldOf(thrown, 'cause'), ...(Array.isArray(several) ? several : [])];
+function allOf(thrown: unknown): readonly unknown[] {
+  return [thrown, fieldOf(thrown, 'cause'), ...errorsOf(thrown)];
 }
 
 const REFUSED_STREAM = 7;

@@ -23,3 +23,10 @@ test.each([
   const provesFor = [1, 2, 3].filter((starts) => fieldOf(routeFailure(thrown, { ...attempt, starts }).cause, 'isUnsent'));
   expect(provesFor).toEqual([1, 2].slice(0, most));
 });
+
+test('errors of an AggregateError that cannot be read count as none', () => {
+  const { proxy, revoke } = Proxy.revocable([], {});
+  revoke();
+  const thrown = Object.assign(new Error('no address answered'), { errors: proxy });
+  expect(routeFailure(thrown, attempt).cause).toMatchObject({ message: 'no address answered', setting: undefined });
+});
