@@ -151,5 +151,5 @@ export class SandboxClock {
 /** Returns milliseconds that a caller or a caller's function gave. @throws {SandboxError} for anything but a number within ±1e13 */
 function checkMs(ms: unknown, what: string): number {
   if (typeof ms === 'number' && Math.abs(ms) <= LONGEST_MS) return ms;
-  throw new SandboxError(`Cannot use ${show(ms)} as ${what}: it must be a number of milliseconds, within ±1e13`);
+  throw new SandboxError(`Cannot use ${show(ms)} as ${what}: it must be a number of milliseconds, at most 1e13`);
 }

@@ -168,7 +168,7 @@ class SlidingLog extends Window {
   }
 
   #forget(nowMs: number): void {
-    while ((this.#times[this.#first] ?? Number.POSITIVE_INFINITY) <= nowMs - this.lengthMs) this.#first += 1;
+    while ((this.#times[this.#first] ?? nowMs) <= nowMs - this.lengthMs) this.#first += 1;
     // If the clock was set back, later times do not count, as in a window that begins anew.
     while (this.#times.length > this.#first && (this.#times.at(-1) ?? nowMs) > nowMs) this.#times.pop();
     if (this.#first <= 1_000 || this.#first * 2 < this.#times.length) return;

@@ -26,7 +26,7 @@ test.each([
 ])('a sandbox says that its clock gives no number, but %o', async (time, shown) => {
   const options: object = { clock: () => time };
   const sandbox = createSandbox(options);
-  const message = `Cannot use ${shown} as the time of \`clock\`: it must be a number of milliseconds`;
+  const message = `Cannot use ${shown} as the time of \`clock\`: it must be a number of milliseconds, at most 1e13`;
   expect(() => sandbox.clock.now()).toThrow(message);
   await expect(asked(sandbox, '/inventory')).rejects.toThrow(message);
 });
@@ -40,12 +40,12 @@ test('a sandbox says that its clock threw', async () => {
 });
 
 test.each([
-  ['set', new Date('garbage'), 'Cannot use NaN as the time of the clock: it must be a number of milliseconds'],
-  ['set', 8.64e15 + 1, 'Cannot use 8640000000000001 as the time of the clock: it must be a number of milliseconds, within ±1e13'],
-  ['advance', 1e13, 'Cannot use 10000000000005 as the time of the clock: it must be a number of milliseconds, within ±1e13'],
-  ['set', null, 'Cannot use null as the time of the clock: it must be a number of milliseconds'],
-  ['advance', undefined, 'Cannot use undefined as the time to advance the clock: it must be a number of milliseconds'],
-  ['advance', '60000', 'Cannot use "60000" as the time to advance the clock: it must be a number of milliseconds'],
+  ['set', new Date('garbage'), 'Cannot use NaN as the time of the clock: it must be a number of milliseconds, at most 1e13'],
+  ['set', 8.64e15 + 1, 'Cannot use 8640000000000001 as the time of the clock: it must be a number of milliseconds, at most 1e13'],
+  ['advance', 1e13, 'Cannot use 10000000000005 as the time of the clock: it must be a number of milliseconds, at most 1e13'],
+  ['set', null, 'Cannot use null as the time of the clock: it must be a number of milliseconds, at most 1e13'],
+  ['advance', undefined, 'Cannot use undefined as the time to advance the clock: it must be a number of milliseconds, at most 1e13'],
+  ['advance', '60000', 'Cannot use "60000" as the time to advance the clock: it must be a number of milliseconds, at most 1e13'],
 ] as const)('SandboxClock refuses %s(%o), and keeps its time', (method, time, message) => {
   const clock = new SandboxClock(() => 5);
   expect(() => Reflect.apply(clock[method], clock, [time])).toThrow(message);
