@@ -57,11 +57,20 @@ export class StockColumns {
   /** Columns for the next list. They share the rows of these columns, which are therefore copied before each later update. */
   successor(): StockColumns {
     this.lend();
-    // Without ids there is nothing to share, and an update that comes meanwhile must not add its pet to both.
-    const ids = this.#ids.size > 0 ? this.#ids : new IdTable();
+    // Without rows there is nothing to share, and an update that comes meanwhile must not add its pet to both.
+    if (this.#size === 0) return new StockColumns();
     const isFull = this.#table.size > MOST_STATUSES_KEPT;
-    const statuses = isFull ? new IntColumn(1) : this.#statuses.fork();
-    return new StockColumns({ ids, quantities: this.#quantities.fork(), statuses, table: isFull ? new StatusTable() : this.#table });
+    const table = isFull ? new StatusTable() : this.#table;
+    // Of a list that has shrunk a lot, the rows of pets that are gone would otherwise be kept for ever.
+    const hasShrunk = this.#size * 2 < this.#ids.size;
+    const rowsOf = (column: IntColumn) => (hasShrunk ? column.first(this.#size) : column.fork());
+    const ids = hasShrunk ? this.#ids.first(this.#size) : this.#ids;
+    return new StockColumns({
+      ids,
+      quantities: rowsOf(this.#quantities),
+      statuses: isFull ? new IntColumn(1) : rowsOf(this.#statuses),
+      table,
+    });
   }
 
   /** Adds the next items of a list. @throws InvalidResponseError for what is no item */

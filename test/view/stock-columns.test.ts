@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type AnyItem, StockColumns } from '../../src/view/stock-columns.ts';
+import { collectGarbage } from '../support/garbage.ts';
 
 const STATUSES = ['available', 'pending', 'sold', 'lost'];
 const PETS = 150_000;
@@ -95,5 +96,18 @@ describe('the columns of a second list', () => {
       [36, 0],
       [36, 0],
     ]);
+  });
+
+  test.each([0, 10, 70_000])('that stay %i keep no more than as much again of what is gone', async (size) => {
+    const measure = async () => {
+      await collectGarbage();
+      return process.memoryUsage().arrayBuffers;
+    };
+    const emptyBytes = await measure();
+    let columns = listAfter(new StockColumns(), first);
+    const bytesPerPet = ((await measure()) - emptyBytes) / PETS;
+    for (let lists = 0; lists < 2; lists++) columns = listAfter(columns, first.slice(0, size));
+    expect((await measure()) - emptyBytes).toBeLessThan(2 * size * bytesPerPet + 10_000);
+    expect(differences(itemsOf(columns), first.slice(0, size))).toEqual([]);
   });
 });
