@@ -58,8 +58,8 @@ export function fetchOperation(input: Input, init: RequestInit | undefined, targ
   const head = { ...rest, method: ownMethod ?? given?.method ?? 'GET', headers: ownHeaders ?? given?.headers ?? {} };
   const { method, headers } = checkHead(`${target.baseUrl}/${path}`, head, init);
   if (given?.signal) HELD.set(given.signal, given);
-  const unread = unreadOf(given, init);
   const body = copyOf(ownContent ?? undefined);
+  const unread = body === undefined ? unreadOf(given) : undefined;
   const isOnce = isReadOnce(body);
   checkBody(body, method, target.maxRetries);
   // Required with a stream as body (fetch standard, RequestInit). Not all type definitions contain it.
@@ -155,9 +155,9 @@ function checkHead(
   return { method: head.method, headers: Object.fromEntries(head.headers) };
 }
 
-/** The Request, if its body is still to be read and none is given in its place. A body can only be read once. */
-function unreadOf(given: Request | undefined, init: RequestInit | undefined): Request | undefined {
-  if (!given || init?.body !== undefined) return undefined;
+/** The Request, if it has a body, which is still to be read. A body can only be read once. */
+function unreadOf(given: Request | undefined): Request | undefined {
+  if (!given) return undefined;
   if (given.bodyUsed) throw badInput('input', 'a Request whose body was read before');
   const isBodiless = given.body === null || given.method === 'GET' || given.method === 'HEAD';
   return isBodiless ? undefined : given;

@@ -379,6 +379,12 @@ describe('petstore.fetch', () => {
     expect(seen).toMatchObject([{ method: 'GET', body: undefined }]);
   });
 
+  test('keeps the body of a Request next to a body of null, as fetch does', async () => {
+    const { client, seen } = scriptedClient([() => json(200, {})]);
+    await client.fetch(new Request(`${client.baseUrl}/pets`, { method: 'POST', body: 'text' }), { body: null });
+    expect(seen[0]?.body).toEqual(new TextEncoder().encode('text').buffer);
+  });
+
   test('takes a stream whose init it has checked unread', async () => {
     const { client, seen } = scriptedClient([() => json(201, {})]);
     const body = chunked(['text']);
