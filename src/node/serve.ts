@@ -10,6 +10,7 @@ import { checkSandboxOptions, type SandboxOptions } from '../sandbox/options.ts'
 import { createPage } from '../sandbox/page/page.ts';
 import { assembleSandbox, type Sandbox, type SandboxParts } from '../sandbox/sandbox.ts';
 import { SandboxError } from '../sandbox/sandbox-error.ts';
+import { textOf } from '../thrown.ts';
 import { CORS_RULE, corsSchema, listOrigins, shareAnswer } from './serve-cors.ts';
 import { carryOverSocket } from './serve-socket.ts';
 import { openStock } from './serve-stock.ts';
@@ -118,16 +119,14 @@ function describeServed({ sandbox }: SandboxParts, { server, origin, closeStock 
   const url = `${origin}${BASE_PATHS.production}`;
   const stagingUrl = `${origin}${BASE_PATHS.staging}`;
   let closing: Promise<void> | undefined;
-  const stop = () =>
-    new Promise<void>((resolve) => {
+  const close = () => {
+    closing ??= new Promise((resolve) => {
       server.close(() => {
         closeStock();
         resolve();
       });
       server.closeAllConnections();
     });
-  const close = () => {
-    closing ??= stop();
     return closing;
   };
   return { url, stagingUrl, pageUrl: `${origin}/`, keys: sandbox.keys, sandbox, close, [Symbol.asyncDispose]: close };
@@ -201,7 +200,6 @@ function listen(server: Server, { port, hostname }: { port: number; hostname: st
 }
 
 function cannotListen(error: Error, place: string): SandboxError {
-  const code = 'code' in error ? error.code : undefined;
-  const why = code === 'EADDRINUSE' ? 'the port is in use; use another port, or 0 for a free one' : error.message;
+  const why = textOf(error, 'code') === 'EADDRINUSE' ? 'the port is in use; use another port, or 0 for a free one' : error.message;
   return new SandboxError(`Cannot serve the sandbox at ${place}: ${why}`, { cause: error });
 }
