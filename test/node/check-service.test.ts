@@ -297,6 +297,9 @@ describe('checkService', () => {
   });
 
   test.each([
+    [-86_400_000, 'problem', /^this machine is 24 h ahead of the service/],
+    [86_401_000, 'problem', /^this machine is 24 h behind the service/],
+    [-259_205_000, 'problem', /^this machine is 3 d ahead of the service/],
     [-300_000, 'problem', /^this machine is 5 min( \d s)? ahead of the service/],
     [300_000, 'problem', /^this machine is (5 min|4 min 5\d s) behind the service/],
     [-10_000, 'note', /^this machine is 1\d s|9\.\d s|10\.\d s ahead of the service/],

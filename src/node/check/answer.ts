@@ -3,8 +3,8 @@ import { type Answer, readAnswer } from '../../contract/limits.ts';
 import { ErrorBody, InventoryItem } from '../../contract/models.ts';
 import { PLANS, type PlanLimits } from '../../contract/plans.ts';
 import { duration } from '../../duration.ts';
-import { isPetStoreError, type PetStoreError, TimeoutError } from '../../errors.ts';
-import { parseExactly, parseJson } from '../../json/parse-json.ts';
+import { ConnectionError, isPetStoreError, type PetStoreError, TimeoutError } from '../../errors.ts';
+import { NOT_JSON, parseExactly, parseJson } from '../../json/parse-json.ts';
 import type { TextCleaner } from '../../redactor.ts';
 import { type Finding, GUIDES } from './finding.ts';
 import { PATIENCE_MS } from './patience.ts';
@@ -82,7 +82,8 @@ function judgeList({ status, headers }: Response, { text, redactor }: { text: st
     const message = `it answered ${status}, with ${type} that is not a list of the inventory`;
     return { check: 'answer', outcome: 'problem', message, ...ANOTHER_SITE, facts: { status, type } };
   }
-  return { check: 'answer', outcome: 'ok', message: `it answered ${status} with a list of the inventory`, facts: { status, type } };
+  const part = parseJson(text) === NOT_JSON ? ', as far as read' : '';
+  return { check: 'answer', outcome: 'ok', message: `it answered ${status} with a list of the inventory${part}`, facts: { status, type } };
 }
 
 /** The first item of a list, if it ends within the text and contains no objects; a brace may be within a string. */
@@ -95,12 +96,8 @@ function isBeginningOfList(text: string): boolean {
 }
 
 function errorOf(text: string, redactor: TextCleaner): ErrorBody | undefined {
-  try {
-    const body = ErrorBody.parse(JSON.parse(text));
-    return { ...body, code: redactor.clean(body.code), message: redactor.clean(body.message) };
-  } catch {
-    return undefined;
-  }
+  const { data: body } = ErrorBody.safeParse(parseJson(text));
+  return body && { ...body, code: redactor.clean(body.code), message: redactor.clean(body.message) };
 }
 
 /** The advice about a status outside 2xx and 3xx. */
@@ -119,14 +116,15 @@ export function adviceFor(status: number, isErrorBody: boolean): Pick<Finding, '
 async function beginningOf({ body }: Response): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
-  let lateAtMs = Number.POSITIVE_INFINITY;
+  let lateAtMs: number | undefined;
   for await (const chunk of body ?? []) {
     text += decoder.decode(chunk, { stream: true });
-    lateAtMs = Math.min(lateAtMs, performance.now() + PATIENCE_MS);
+    lateAtMs ??= performance.now() + PATIENCE_MS;
     const isLate = performance.now() >= lateAtMs;
-    if (text.length >= READ_CHARACTERS || (isLate && isBeginningOfList(text))) break;
+    if (text.length >= READ_CHARACTERS || (isLate && isBeginningOfList(text))) return text;
     if (isLate) throw new TimeoutError(`only ${text.length} characters came within ${duration(PATIENCE_MS)}`);
   }
+  if (isBeginningOfList(text) && parseJson(text) === NOT_JSON) throw new ConnectionError('it is not valid JSON');
   return text;
 }
 
@@ -138,9 +136,7 @@ interface Received {
 
 /** Checks the X-RateLimit headers, which every answer of the service carries (specification, Limits). */
 export function judgeLimits({ status, headers }: Response, { plan, receivedAtMs, redactor }: Received): Finding {
-  const answer = readAnswer(status, headers, receivedAtMs);
-  const { limit, remaining } = answer;
-  const reset = answer.resetAtMs ?? answer.resetInMs;
+  const { limit, remaining, resetInMs, resetAtMs: reset = resetInMs } = readAnswer(status, headers, receivedAtMs);
   const read = { [RATE_LIMIT_HEADERS.limit]: limit, [RATE_LIMIT_HEADERS.remaining]: remaining, [RATE_LIMIT_HEADERS.reset]: reset };
   const lacking = Object.entries(read).flatMap(([name, value]) =>
     value === undefined ? [describeLack(name, headers.get(name), redactor)] : [],
@@ -151,7 +147,7 @@ export function judgeLimits({ status, headers }: Response, { plan, receivedAtMs,
   const advice =
     plan === 'learned'
       ? 'give the plan: without it and without these headers, the free plan is assumed'
-      : 'check whether a proxy in between drops them';
+      : 'a proxy in between may drop them';
   return { check: 'limits', outcome: plan === 'learned' ? 'problem' : 'note', message, advice, see: GUIDES.limits, facts };
 }
 
@@ -174,9 +170,7 @@ export function judgePlan(headers: Headers, plan: Plan): Finding {
   if (told === undefined || told === minute || told === day) return { check: 'plan', outcome: 'ok', message: given, facts };
   const isLess = told < minute;
   const message = `${given}, but the service says ${told}`;
-  const advice = isLess
-    ? 'give the plan of this key: the smaller limit counts'
-    : 'give a larger plan: this one makes the client slower than it may be';
+  const advice = isLess ? 'give the plan of this key: the smaller limit counts' : 'give a larger plan: this one slows the client down';
   return { check: 'plan', outcome: isLess ? 'problem' : 'note', message, advice, see: GUIDES.limits, facts };
 }
 
@@ -198,9 +192,12 @@ export function judgeClock({ status, headers }: Response, receivedAtMs: number):
     return { check: 'clock', outcome: 'note', message, advice: 'keep the clock of this machine synchronised', see: GUIDES.clock };
   }
   const offsetMs = receivedAtMs - dateMs;
-  if (Math.abs(offsetMs) <= SAME_TIME_MS) return { check: 'clock', outcome: 'ok', message: 'as that of the service', facts: { offsetMs } };
-  const message = `this machine is ${duration(Math.abs(offsetMs))} ${offsetMs > 0 ? 'ahead of' : 'behind'} the service, which is allowed for`;
-  const isFar = Math.abs(offsetMs) > FAR_APART_MS;
+  const apartMs = Math.abs(offsetMs);
+  if (apartMs <= SAME_TIME_MS) return { check: 'clock', outcome: 'ok', message: 'as that of the service', facts: { offsetMs } };
+  // Beyond an hour, `duration` rounds up to whole minutes, and the second of the answer's way would be one.
+  const shownMs = apartMs > 3_600_000 ? Math.round(apartMs / 60_000) * 60_000 : apartMs;
+  const message = `this machine is ${duration(shownMs)} ${offsetMs > 0 ? 'ahead of' : 'behind'} the service, which is allowed for`;
+  const isFar = apartMs > FAR_APART_MS;
   const advice = 'set the clock of this machine; if it is right, that of the service is wrong';
   return { check: 'clock', outcome: isFar ? 'problem' : 'note', message, advice, see: GUIDES.clock, facts: { offsetMs } };
 }

@@ -34,13 +34,24 @@ test('adviceFor sends to the login of the network for a 511', () => {
 test.each([
   ['[]', 'ok'],
   ['[{"petId":1,"quantity":2,"status":"sold"}]', 'ok'],
-  ['[{"petId":9007199254740993,"quantity":2,"status":"sold"}, ', 'ok'],
+  ['[{"petId":9007199254740993,"quantity":2,"status":"sold"}]', 'ok'],
+  ['[{"petId":1,"quantity":2,"status":"sold"},', 'problem'],
+  ['[{"petId":1,"quantity":2', 'problem'],
   ['[{petId:1,quantity:2,status:"sold"}]', 'problem'],
   ['[{"petId":1.5,"quantity":2,"status":"sold"}]', 'problem'],
   ['[1]', 'problem'],
 ])('judgeAnswer says of the body %s: %s', async (body, outcome) => {
   const asked = { address: 'https://pets.test/v1', receivedAtMs: 0, redactor: new Redactor() };
   expect(await judgeAnswer(new Response(body), asked)).toMatchObject({ check: 'answer', outcome });
+});
+
+test.each([
+  [1, /^it answered 200, but its body could not be read: it is not valid JSON$/],
+  [5_000, /^it answered 200 with a list of the inventory, as far as read$/],
+])('judgeAnswer says what is true of a list that is cut after the items: %i', async (count, message) => {
+  const asked = { address: 'https://pets.test/v1', receivedAtMs: 0, redactor: new Redactor() };
+  const items = '{"petId":1,"quantity":2,"status":"sold"},'.repeat(count);
+  expect((await judgeAnswer(new Response(`[${items}`), asked)).message).toMatch(message);
 });
 
 /** A body that begins with a text and goes on with a space every 20 ms, for two seconds. */
@@ -60,7 +71,7 @@ function trickling(text: string): ReadableStream<Uint8Array> {
 
 test.each([
   ['[', 200, 'problem', /^it answered 200, but its body could not be read: only \d characters came within 100 ms$/],
-  ['[{"petId":1,"quantity":2,"status":"sold"}', 200, 'ok', /^it answered 200 with a list of the inventory$/],
+  ['[{"petId":1,"quantity":2,"status":"sold"}', 200, 'ok', /^it answered 200 with a list of the inventory, as far as read$/],
   ['{"code":', 400, 'problem', /^the service answered 400, but its body could not be read: only \d+ characters came within 100 ms$/],
 ])('judgeAnswer does not wait for the end of a body that trickles: %s, with %i', async (text, status, outcome, message) => {
   const asked = { address: 'https://pets.test/v1', receivedAtMs: 0, redactor: new Redactor() };
