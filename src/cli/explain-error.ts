@@ -5,7 +5,7 @@ import { askedAddress, askedProxy } from './asked-address.ts';
 import { unreadable } from './input/open-input.ts';
 
 /**
- * ADDRESS stands for the option or variable that set the address, with the address before it if the message does not name it. ROUTE stands
+ * STATUS stands for that of the answer. ADDRESS stands for the option or variable that set the address, with the address before it if the message does not name it. ROUTE stands
  * for the proxy, if there is one, else for the network.
  */
 const ADVICE = {
@@ -21,6 +21,7 @@ const ADVICE = {
   'not-found': '`petstore list` shows which pets exist',
   'wrong-address': 'ADDRESS sets the address',
   'unexpected-status': 'check that ADDRESS is the address of the service',
+  unnamed: 'ask whoever runs the service: its specification names no STATUS for this request',
 } as const;
 
 /** One line that says what could not be done, why, and what the user can do. */
@@ -33,7 +34,15 @@ export function explainError(error: unknown): string {
   const advice = Object.entries(ADVICE).find(([kind]) => kind === adviceKind(error))?.[1];
   if (advice === undefined) return withOutcome;
   const address = askedAddress(error) ?? 'PETSTORE_BASE_URL';
-  return `${withOutcome}; ${advice.replace('ROUTE', () => routeOf(error)).replace('ADDRESS', () => address)}`;
+  return `${withOutcome}; ${advice
+    .replace('ROUTE', () => routeOf(error))
+    .replace('ADDRESS', () => address)
+    .replace('STATUS', String(error.status))}`;
+}
+
+/** The advice about a status that the specification does not name, such as 403, in an answer that is the service's: it has an Error body. */
+export function adviceOnUnnamed(status: unknown): string {
+  return ADVICE.unnamed.replace('STATUS', String(status));
 }
 
 function routeOf(error: PetStoreFailure): string {
@@ -51,7 +60,7 @@ function adviceKind({ kind, code, status, operation, message, retryAt }: PetStor
   if (kind === 'authentication' || kind === 'unexpected-status') {
     if (retryAt) return 'closed';
     if (kind === 'authentication') return saysBanned(message) ? 'banned' : kind;
-    return code === undefined || code.startsWith('http_') ? kind : 'none';
+    return code === undefined || code.startsWith('http_') ? kind : 'unnamed';
   }
   if (kind === 'not-found' && (operation === 'listInventory' || operation === 'streamInventory')) return 'wrong-address';
   return code === 'http_404' ? 'invalid-response' : kind;

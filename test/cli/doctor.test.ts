@@ -46,6 +46,18 @@ function problemsIn(out: string): string[] {
 const well = () => ({ PETSTORE_BASE_URL: served.url, PETSTORE_API_KEY: served.keys.pro });
 
 describe('petstore doctor', () => {
+  test('says whom to ask about an Error body with a status that the specification does not name', async () => {
+    const body = JSON.stringify({ code: 'forbidden', message: 'No', status: 403 });
+    const refusing = await serveSandbox({ faults: [{ status: 403, body }] });
+    const { code, out } = await doctor({ PETSTORE_BASE_URL: refusing.url, PETSTORE_API_KEY: refusing.keys.pro });
+    await refusing.close();
+    const advice = 'ask whoever runs the service: its specification names no 403 for this request';
+    expect({ code, out }).toEqual({
+      code: 1,
+      out: expect.stringContaining(`problem  answer       the service answered 403 forbidden: No\n${' '.repeat(22)}-> ${advice}\n`),
+    });
+  });
+
   test('ends with 0 if all is well, after one request, and never shows the key', async () => {
     const before = served.sandbox.requests.length;
     const { code, out, err } = await doctor({ ...well(), PETSTORE_PLAN: 'pro' });

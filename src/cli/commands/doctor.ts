@@ -7,7 +7,7 @@ import { type CommonOptions, ENVIRONMENTS, openClient, sourceOfAddress } from '.
 import { refuseContradictions, refuseGiven } from '../contradictions.ts';
 import { counted } from '../duration.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
-import { inWords, messageLine } from '../explain-error.ts';
+import { adviceOnUnnamed, inWords, messageLine } from '../explain-error.ts';
 import { hideKey } from '../hide-key.ts';
 import { interruptSignal } from '../interrupt.ts';
 import { checkEnvironments, checkSettings, type SettingName } from '../settings.ts';
@@ -142,9 +142,10 @@ function lossOf(reason: string): Line {
 /** A finding with the options of the command line in place of the client's, and the source of the address. */
 function inOptions(finding: Finding, source: string): Finding {
   const message = messageLine(finding.message);
-  return finding.check === 'address'
-    ? { ...finding, message: `${message} (${source})`, facts: { ...finding.facts, source } }
-    : { ...finding, message };
+  const { check, advice, facts } = finding;
+  if (check === 'address') return { ...finding, message: `${message} (${source})`, facts: { ...facts, source } };
+  const isUnnamed = advice === undefined && facts?.status !== undefined && facts.code !== undefined;
+  return { ...finding, message, ...(isUnnamed && { advice: adviceOnUnnamed(facts.status) }) };
 }
 
 const COLOURS = { ok: 'green', note: 'yellow', problem: 'red' } as const;
