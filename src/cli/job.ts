@@ -76,6 +76,8 @@ interface End {
   ending: string | undefined;
   /** What the command reports as its failure. */
   error?: unknown;
+  /** Prints the result, once the report is written: a reader may pause, and a later run replace the report. */
+  print?: () => Promise<void>;
 }
 
 const NOTICE = 'petstore: finishing the requests under way; interrupt again to end at once';
@@ -93,21 +95,16 @@ export async function runJob(job: Job, options: JobOptions, terminal: Terminal):
   });
   const settings = { ...limits, signal, now: terminal.now };
   const run = { job, client, record: new RunRecord(client, terminal.now), signal, stopTimer, settings, options, terminal };
+  let lock: JobLock | undefined;
   const work = async (): Promise<End> => {
-    const lock = await lockOf(options, { state, onLost: end, signal, terminal });
+    lock = await lockOf(options, { state, onLost: end, signal, terminal });
     if (options.dryRun) return dryRun(run);
-    return realRun(run, {
-      beginUpdates: () => {
-        isUpdating = true;
-      },
-      endUpdates: async () => {
-        isUpdating = false;
-        await lock?.release();
-      },
+    return realRun(run, (isBegun) => {
+      isUpdating = isBegun;
     });
   };
   try {
-    return await withReport(run, work);
+    return await withReport(run, { work, release: async () => lock?.release() });
   } finally {
     close();
   }
@@ -121,30 +118,32 @@ async function lockOf({ lock, dryRun }: JobOptions, parts: Omit<Parameters<typeo
   return undefined;
 }
 
-/** Does the work of a job, and writes the file of `--report`, even if the work fails. */
-async function withReport(run: Run, work: () => Promise<End>): Promise<ExitCode> {
+interface Work {
+  work: () => Promise<End>;
+  /** Releases the lock of the job, if it holds one: a reader who pauses must not keep it. */
+  release: () => Promise<void>;
+}
+
+/** Does the work of a job, writes the file of `--report`, even if the work fails, and prints the result. */
+async function withReport(run: Run, { work, release }: Work): Promise<ExitCode> {
   const { report } = run.options;
   const file = report === undefined ? undefined : await ReportFile.at(report);
-  const end = await work().catch(failed);
-  try {
-    if (file) await writeReport(run, { end, file });
-  } catch (error) {
-    if (!('error' in end)) throw error;
-    tell(run.terminal, `petstore: ${explainError(error)}`);
-  }
-  if ('error' in end) throw end.error;
+  const done = await work().catch(failed);
+  // A run of a job that was finished earlier does nothing, so it does not replace the report of an earlier run.
+  const isKept = file !== undefined && done.report?.finishedAt !== undefined && !(await file.isEmpty());
+  const write = async (end: End) => (isKept ? undefined : await file?.write(reportParts(run, end)));
+  let unwritten = await write(done).then(() => undefined, failed);
+  await release();
+  const end: End = { ...done, ...(await done.print?.().then(() => undefined, failed)) };
+  if (end.error !== done.error && (await file?.isOwn())) unwritten = await write(end).then(() => undefined, failed);
+  if (isKept) tell(run.terminal, `petstore: --report ${report} keeps its report of the earlier run`);
+  if (unwritten && 'error' in end) tell(run.terminal, `petstore: ${explainError(unwritten.error)}`);
+  if (unwritten || 'error' in end) throw 'error' in end ? end.error : unwritten?.error;
   return end.exitCode;
 }
 
 function failed(error: unknown): End {
   return { error, exitCode: exitCodeOf(error), ending: explainError(error) };
-}
-
-/** Writes the report. A run of a job that was finished earlier does nothing, so it does not overwrite the report of an earlier run. */
-async function writeReport(run: Run, { end, file }: { end: End; file: ReportFile }): Promise<void> {
-  if (end.report?.finishedAt !== undefined && !(await file.isEmpty()))
-    tell(run.terminal, `petstore: --report ${run.options.report} keeps its report of the earlier run`);
-  else await file.write(reportParts(run, end));
 }
 
 function reportParts({ job, client, record, options, terminal }: Run, { report, exitCode, ending }: End): ReportParts {
@@ -154,15 +153,8 @@ function reportParts({ job, client, record, options, terminal }: Run, { report, 
   return { ...about, record, endedAtMs: terminal.now(), quota: client.quota, rejects, rejected, report, exitCode, ending };
 }
 
-interface Updates {
-  /** Called before the first one. */
-  beginUpdates: () => void;
-  /** Called before the result is printed: a reader who pauses must not keep the lock held. */
-  endUpdates: () => Promise<void>;
-}
-
-/** Does the job and prints its result. */
-async function realRun(run: Run, { beginUpdates, endUpdates }: Updates): Promise<End> {
+/** Does the job. `setUpdating` is called with true before the first update, and with false after the last. */
+async function realRun(run: Run, setUpdating: (isUpdating: boolean) => void): Promise<End> {
   const { job, client, record, signal, settings, options, terminal } = run;
   const status = StatusLine.of(terminal);
   let report: SyncReport;
@@ -175,7 +167,7 @@ async function realRun(run: Run, { beginUpdates, endUpdates }: Updates): Promise
       review: (changes, list) => {
         if (options.report !== undefined) record.plan(changes);
         refuse(run, { changes, list });
-        beginUpdates();
+        setUpdating(true);
       },
     });
   } catch (error) {
@@ -183,13 +175,14 @@ async function realRun(run: Run, { beginUpdates, endUpdates }: Updates): Promise
     throw error;
   } finally {
     status.clear();
-    await endUpdates();
+    setUpdating(false);
   }
   const rejected = job.input?.rejected ?? 0;
   const text = options.json ? reportJson(report, { rejected, lists: options.lists }) : reportText(report, rejected);
   const outcome = `the result: ${countsText(report, rejected)}`;
-  const failure = await writeResult(terminal.stdout, text, { signal, outcome }).then(() => undefined, failed);
-  return { report, ending: tellEnd(run, report), exitCode: exitCode(run, report), ...failure };
+  const lines = endLines(run, report);
+  const print = () => writeResult(terminal.stdout, text, { signal, outcome }).finally(() => tellLines(lines, terminal));
+  return { report, ending: lines.join('; ') || undefined, exitCode: exitCode(run, report), print };
 }
 
 async function dryRun(run: Run): Promise<End> {
@@ -205,15 +198,26 @@ async function dryRun(run: Run): Promise<End> {
   });
   // A reader may take longer over the plan than until the time of --until.
   stopTimer();
-  const ending = tellEnd(run, report);
+  const lines = endLines(run, report);
+  tellLines(lines, terminal);
+  const ending = lines.join('; ') || undefined;
   if (report.stopped !== undefined) return { report, ending, exitCode: exitCode(run, report) };
   const isNothingSent = record.requests.sent === 0;
   const rejected = job.input?.rejected ?? 0;
   const quota = quotaFor(settings.priority ?? 'low', client.quota);
   const parts = { report, quota, name: job.name, options, terminal, signal, rejected, isNothingSent };
-  const shown = writePlan(planned?.changes ?? [], parts).then(() => planned && refuse(run, planned));
-  const failure = await shown.then(() => undefined, failed);
-  return { report, ending, exitCode: rejected > 0 ? EXIT.partlyDone : EXIT.done, ...failure };
+  const print = () => writePlan(planned?.changes ?? [], parts);
+  return { report, ending, exitCode: rejected > 0 ? EXIT.partlyDone : EXIT.done, ...(planned && refusal(run, planned)), print };
+}
+
+/** How a run would be refused, if it would be. */
+function refusal(run: Run, planned: Planned): End | undefined {
+  try {
+    refuse(run, planned);
+    return undefined;
+  } catch (error) {
+    return failed(error);
+  }
 }
 
 interface Planned {
@@ -231,8 +235,8 @@ function refuse({ job, options }: Run, { changes, list }: Planned): void {
   job.review?.(changes);
 }
 
-/** Prints why a run ended early and how to continue it. Returns what it printed. */
-function tellEnd({ job, client, record, signal, options, terminal }: Run, report: SyncReport): string | undefined {
+/** Why a run ended early and how to continue it. */
+function endLines({ job, client, record, signal, options }: Run, report: SyncReport): string[] {
   const { refusal, retryAt } = record;
   const line = explainEnd(report, {
     journal: job.journal,
@@ -243,14 +247,16 @@ function tellEnd({ job, client, record, signal, options, terminal }: Run, report
     interruption: signal.reason instanceof Interruption ? signal.reason.message : undefined,
   });
   const lost = report.stopped === 'abort' ? undefined : lostLock(signal)?.message;
-  const lines = [
+  return [
     ...(refusal && report.stopped === 'quota' ? [oneLine(refusal.message)] : []),
     ...(refusal && report.stopped === 'authentication' ? [explainError(refusal)] : []),
     ...(line === undefined ? [] : [line]),
     ...(lost === undefined ? [] : [`${lost} while the last requests were under way; another run may have begun`]),
   ];
-  for (const each of lines) tell(terminal, `petstore: ${each}`);
-  return lines.length > 0 ? lines.join('; ') : undefined;
+}
+
+function tellLines(lines: readonly string[], terminal: Terminal): void {
+  for (const line of lines) tell(terminal, `petstore: ${line}`);
 }
 
 /** The loss of the lock, if it ended the run. It is the only interruption that is a failure. */

@@ -1,3 +1,4 @@
+import type { Stats } from 'node:fs';
 import { extname } from 'node:path';
 import type { Quota } from '../quota/ledger/quota.ts';
 import type { ReviewedChange, SyncReport } from '../sync/index.ts';
@@ -39,6 +40,8 @@ const FORMATS = { '.json': jsonReport, '.csv': csvReport, '.txt': textReport } a
 export class ReportFile {
   readonly #path: string;
   readonly #format: (parts: ReportParts) => string;
+  /** What the latest `write` left at the path. */
+  #written: Stats | undefined;
 
   private constructor(path: string, format: (parts: ReportParts) => string) {
     this.#path = path;
@@ -62,9 +65,16 @@ export class ReportFile {
     return ((await found(this.#path))?.size ?? 0) === 0;
   }
 
+  /** Whether the file still is what `write` wrote, and not the report of another run. */
+  async isOwn(): Promise<boolean> {
+    const [now, then] = [await found(this.#path), this.#written];
+    return now?.ino === then?.ino && now?.mtimeMs === then?.mtimeMs;
+  }
+
   async write(parts: ReportParts): Promise<void> {
     try {
       await replaceFile(this.#path, this.#format(parts));
+      this.#written = await found(this.#path);
     } catch (error) {
       throw new Error(`Cannot write --report ${this.#path}: ${messageOf(error)}`, { cause: error });
     }

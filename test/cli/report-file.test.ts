@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { appendFileSync } from 'node:fs';
 import { chmod, chown, mkdir, open, readdir, readFile, readlink, stat, symlink, writeFile } from 'node:fs/promises';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { openState } from '../../src/cli/state.ts';
 import { FakeTerminal } from './support/fake-terminal.ts';
 import { type JobFolder, jobFolder } from './support/job-folder.ts';
@@ -239,6 +239,29 @@ describe('--report', () => {
     expect((await sync('petId,quantity\n1,9\n', ['--report', file('r.json')])).code).toBe(0);
     expect(await stat(file('r.json'))).toMatchObject({ uid, gid, mode: 0o100_666 });
   });
+
+  test.each([[[]], [['--dry-run']]])(
+    'is written before the result, whose reader may pause, so that a later run replaces it: %j',
+    async (words) => {
+      const { sync, file } = await jobFolder();
+      const all = ['--report', file('r.json'), ...words];
+      const terminal = new FakeTerminal();
+      const write = terminal.stdout.write.bind(terminal.stdout);
+      let read: (() => void) | undefined;
+      terminal.stdout.write = (text, done) => {
+        read = () => void write(text, typeof done === 'function' ? done : undefined);
+        return false;
+      };
+      const running = sync('petId,quantity\n1,7\n', all, terminal);
+      await vi.waitUntil(() => read);
+      expect(JSON.parse(await readFile(file('r.json'), 'utf8')).changes).toMatchObject([{ petId: 1, to: 7 }]);
+      await sync('petId,quantity\n2,8\n', all);
+      terminal.stdout.write = write;
+      read?.();
+      expect((await running).code).toBe(0);
+      expect(JSON.parse(await readFile(file('r.json'), 'utf8')).changes).toMatchObject([{ petId: 2, to: 8 }]);
+    },
+  );
 
   test('of a finished job keeps the report that it holds, and is written if it holds none', async () => {
     const { served, sync, file } = await jobFolder();
