@@ -4,6 +4,7 @@ import { mkdtemp, open, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { Writable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { build } from 'esbuild';
@@ -172,6 +173,29 @@ describe('petstore mcp', () => {
     const invalid = failed(-32600, expect.stringMatching(/^Invalid Request: a line must be one message of JSON-RPC 2.0, not a batch/));
     const expected = [failed(-32700, 'Parse error'), invalid, invalid, invalid, { jsonrpc: '2.0', id: 7, result: {} }];
     expect({ code, answers }).toEqual({ code: 0, answers: expected });
+  });
+
+  test('answers a bad request with its id, and says in words what is wrong with its params', async () => {
+    const host = spawn(process.execPath, [cli.file, 'mcp', '--sandbox']);
+    onTestFinished(() => void host.kill());
+    const bad = [
+      { id: 7, method: 5 },
+      { id: 'a', method: 'tools/call', params: [1] },
+      { id: 1.5, method: 'ping' },
+      { id: 8, method: 'tools/call' },
+      { id: 9, method: 'tools/call', params: { name: 5 } },
+    ].map((request) => JSON.stringify({ jsonrpc: '2.0', ...request }));
+    host.stdin.end(`${bad.join('\n')}\n`);
+    const answers = (await text(host.stdout)).trimEnd().split('\n');
+    const invalid = { code: -32600, message: expect.stringMatching(/^Invalid Request: /) };
+    const params = (what: string) => ({ code: -32602, message: `Invalid params: ${what}` });
+    expect(answers.map((line) => JSON.parse(line))).toEqual([
+      { jsonrpc: '2.0', id: 7, error: invalid },
+      { jsonrpc: '2.0', id: 'a', error: invalid },
+      { jsonrpc: '2.0', id: null, error: invalid },
+      { jsonrpc: '2.0', id: 8, error: params('params: Invalid input: expected object, received undefined') },
+      { jsonrpc: '2.0', id: 9, error: params('params.name: Invalid input: expected string, received number') },
+    ]);
   });
 
   test('lists pets by page, with ids that JSON does not round, for one request', async () => {
