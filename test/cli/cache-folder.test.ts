@@ -1,10 +1,10 @@
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { cacheFolder } from '../../src/cli/cache-folder.ts';
 
-// On Windows, the folder for temporary files is the user's own.
+// Windows has neither the numbers of users nor modes.
 describe.skipIf(process.platform === 'win32')('The folder for compiled code', () => {
   let temporary: string;
   let folder: string;
@@ -46,6 +46,21 @@ describe.skipIf(process.platform === 'win32')('The folder for compiled code', ()
     make();
     expect(cacheFolder()).toBeUndefined();
     mkdirSync(temporary, { recursive: true });
+  });
+
+  test.each([
+    [
+      'below LOCALAPPDATA, not among the temporary files, which services share',
+      'C:/Users/me/AppData/Local',
+      'C:/Users/me/AppData/Local/petstore/compiled',
+    ],
+    ['none without LOCALAPPDATA', '', undefined],
+  ])('is, where users have no number, as on Windows, %s', (_which, local, expected) => {
+    vi.stubEnv('LOCALAPPDATA', local);
+    const { geteuid } = process;
+    Object.assign(process, { geteuid: undefined });
+    onTestFinished(() => void Object.assign(process, { geteuid }));
+    expect(cacheFolder()).toBe(expected);
   });
 
   test("is none instead of another user's", () => {
