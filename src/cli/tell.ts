@@ -20,10 +20,17 @@ export function tell(terminal: Terminal, text: string): void {
   StatusLine.of(terminal).tell(messageText(text, terminal));
 }
 
-/** A text in the form of a message: without the key, and with a sign for control characters, such as the \r of a script from Windows. */
+/** A text in the form of a message: without the key, with a sign for control characters, such as the \r of a script from Windows, and bounded lines. */
 export function messageText(text: string, terminal: Terminal): string {
   const lines = hideKey(text, terminal).split('\n');
-  return lines.map((line) => withoutControls(line, '�')).join('\n');
+  return lines.map((line) => withoutMiddle(withoutControls(line, '�'))).join('\n');
+}
+
+/** A longer line, such as one that names a value of a megabyte, loses its middle: what to do stands at its end. */
+const LONGEST_LINE = 10_000;
+
+function withoutMiddle(line: string): string {
+  return line.length <= LONGEST_LINE ? line : `${line.slice(0, 0.8 * LONGEST_LINE)} … ${line.slice(-0.1 * LONGEST_LINE)}`;
 }
 
 /** Reports retries, at most one for each call. A rate limit is not reported here, but as a wait. */

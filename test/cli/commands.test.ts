@@ -40,6 +40,16 @@ async function run(words: string[], terminal = new FakeTerminal()): Promise<{ co
   return { code, out: terminal.out, err: terminal.err };
 }
 
+test.each([
+  [['list', '--sandbox', '--plan', 'x'.repeat(1e6)], /^petstore: Cannot use --plan x{7000,} … x+: it must be one of free, .*\n$/],
+  [['list', '--sandbox', `--${'x'.repeat(1e6)}`], /^petstore: unknown option '--x{7000,} … x+'\n$/],
+])('A message loses the middle of a long value, and keeps what to do', async (words, expected) => {
+  const terminal = new FakeTerminal();
+  expect(await runCli(words, terminal)).toBe(2);
+  expect(terminal.err).toMatch(expected);
+  expect(terminal.err.length).toBeLessThan(10_000);
+});
+
 describe('petstore get', () => {
   test('writes one pet with its exact id', async () => {
     expect(await run(['get', '2'])).toEqual({ code: 0, out: 'pet 2: 7 (sold)\n', err: '' });

@@ -100,7 +100,7 @@ export class Plans {
     const plan = this.#kept.get(planId);
     if (!plan) {
       const why = `it is not among the last ${MOST_PLANS} plans that were shown; make a new one with plan_updates`;
-      throw new UsageError(`Cannot apply the plan ${JSON.stringify(planId)}: ${why}`);
+      throw new UsageError(`Cannot apply the plan ${JSON.stringify(planId.slice(0, 40))}: ${why}`);
     }
     const isJoined = plan.running !== undefined;
     plan.running ??= this.#run(plan, options).finally(() => {
