@@ -1,6 +1,7 @@
 import { ConfigurationError, InvalidArgumentError, SyncItemError } from 'petstore-inventory';
 import { describe, expect, test } from 'vitest';
 import { exitCodeOf, exitCodeOfReport } from '../../src/cli/exit-code.ts';
+import { cannotRead } from '../../src/cli/input/open-input.ts';
 import { cannotOpen } from '../../src/cli/usage-error.ts';
 import { SandboxError } from '../../src/sandbox/index.ts';
 import { JournalError } from '../../src/sync/index.ts';
@@ -33,6 +34,8 @@ describe('exitCodeOf', () => {
     [new SandboxError('the port is in use', { cause: { code: 'EADDRINUSE' } }), 1],
     [new SandboxError('no database', { cause: { code: 'ERR_SQLITE_ERROR', errcode: 26 } }), 2],
     [new SandboxError('of another program'), 2],
+    [cannotRead('in.csv', { code: 'EMFILE' }), 1],
+    [cannotRead('in.csv', { code: 'EACCES' }), 2],
     [cannotOpen('--report', { path: 'a.txt', error: { code: 'EROFS' } }), 1],
     [cannotOpen('--report', { path: 'a.txt', error: { code: 'EACCES' } }), 2],
   ])('makes of %o %i', (error, code) => {

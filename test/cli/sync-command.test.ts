@@ -742,6 +742,15 @@ describe('bad input', () => {
     );
   });
 
+  test.skipIf(process.platform !== 'linux')('a file whose disk fails while it is read, with its name, and as a failure', async () => {
+    const terminal = new FakeTerminal();
+    const broken = '/proc/self/mem';
+    expect([await runCli(['sync', broken], terminal), terminal.err]).toEqual([
+      1,
+      `petstore: Cannot use ${broken}: it cannot be read (EIO) (--verbose shows more)\n`,
+    ]);
+  });
+
   test('a variable that is not set, as the path', async () => {
     const terminal = new FakeTerminal();
     expect([await runCli(['sync', ''], terminal), terminal.err]).toEqual([2, 'petstore: Cannot use "": there is no such file\n']);

@@ -2,6 +2,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import { textOf } from '../../thrown.ts';
+import { isStorageFailure } from '../storage-failure.ts';
 import type { Terminal } from '../terminal.ts';
 import { UsageError } from '../usage-error.ts';
 
@@ -13,7 +14,7 @@ const REASONS: Readonly<Record<string, string>> = {
 
 /** Why a file cannot be read, from the system's code. */
 export function unreadable(code: string): string {
-  return REASONS[code] ?? `it cannot be opened (${code})`;
+  return REASONS[code] ?? `it cannot be read (${code})`;
 }
 
 /** Where an input is read from, and the signal that ends the reading. */
@@ -74,7 +75,7 @@ async function* fileBytes(path: string, signal: AbortSignal | undefined): AsyncG
     const handle = await openFile(path);
     try {
       if ((await handle.stat()).isDirectory()) throw unusable(path, 'it is a directory');
-      yield* chunksOf(handle, signal);
+      yield* chunksOf(handle, { path, signal });
     } finally {
       await handle.close();
     }
@@ -89,10 +90,15 @@ const WAKE_AGAIN_MS = 50;
 const CHUNK = 65_536;
 
 /** Reads without a stream, which would already wait for the next chunk. Each chunk is valid until the next. */
-async function* chunksOf(handle: FileHandle, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array> {
+async function* chunksOf(
+  handle: FileHandle,
+  { path, signal }: { path: string; signal: AbortSignal | undefined },
+): AsyncGenerator<Uint8Array> {
   const buffer = new Uint8Array(CHUNK);
   for (;;) {
-    const { bytesRead } = await handle.read(buffer);
+    const { bytesRead } = await handle.read(buffer).catch((error) => {
+      throw cannotRead(path, error);
+    });
     signal?.throwIfAborted();
     if (bytesRead === 0) return;
     yield buffer.subarray(0, bytesRead);
@@ -120,8 +126,14 @@ async function openFile(path: string): Promise<FileHandle> {
   try {
     return await open(path);
   } catch (error) {
-    throw unusable(inputName(path), unreadable(textOf(error, 'code') ?? ''));
+    throw cannotRead(path, error);
   }
+}
+
+/** The error for an input that the system cannot open or read. */
+export function cannotRead(path: string, error: unknown): Error {
+  const message = `Cannot use ${inputName(path)}: ${unreadable(textOf(error, 'code') ?? '')}`;
+  return isStorageFailure(error) ? new Error(message, { cause: error }) : new UsageError(message);
 }
 
 function decode(decoder: TextDecoder, bytes: Uint8Array | undefined, name: string): string {
