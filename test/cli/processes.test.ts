@@ -7,6 +7,7 @@ import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type ServedSandbox, serveSandbox } from '../../src/node/serve.ts';
+import { freePort } from '../support/free-port.ts';
 import { buildCli } from './support/build-cli.ts';
 import { runAtTerminal } from './support/run-at-terminal.ts';
 
@@ -258,7 +259,7 @@ describe('petstore after a new start of the sandbox', () => {
   }
 
   test('does not remember the quota of the sandbox before, nor after --reset', async () => {
-    const first = await start('0');
+    const first = await start(String(await freePort()));
     const codes = [await runUnread(['list'], first.env), await runUnread(['list'], first.env), await runUnread(['list'], first.env)];
     await first.stop();
     const { port, env } = await start(first.port);

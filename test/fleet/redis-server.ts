@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { createServer } from 'node:net';
 import { Redis } from 'ioredis';
+import { freePort } from '../support/free-port.ts';
 
 /** Whether a Redis server is on the PATH; in CI it has to be. */
 export const HAS_REDIS = spawnSync('redis-server', ['--version']).status === 0;
@@ -72,16 +72,4 @@ export class RedisServer {
       child.kill('SIGKILL');
     });
   }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      const port = typeof address === 'object' && address ? address.port : 0;
-      server.close(() => resolve(port));
-    });
-  });
 }
