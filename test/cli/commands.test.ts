@@ -74,8 +74,6 @@ test('--base-url is the address of staging if PETSTORE_ENVIRONMENT says so', asy
 });
 
 describe('petstore watch', () => {
-  // It lists once a second.
-  const PATIENCE = { timeout: 20_000 };
   const FAST = { requestsPerMinute: 100_000, requestsPerDay: 100_000_000 };
 
   /** Starts a watch, changes pet 1 while it runs, and interrupts it when it has written so much. */
@@ -86,14 +84,15 @@ describe('petstore watch', () => {
     vi.stubEnv('PETSTORE_API_KEY', keys.business);
     const terminal = new FakeTerminal();
     const running = run(['watch', '--plan', 'unlimited', '--no-state', ...words], terminal);
-    await expect.poll(() => sandbox.report().requests, PATIENCE).toBeGreaterThan(1);
+    await expect.poll(() => sandbox.report().requests).toBeGreaterThan(1);
     sandbox.inventory.set(1, { quantity: 20 });
     const lists = sandbox.report().requests;
     const sinceMs = performance.now();
-    await expect.poll(() => sandbox.report().requests, PATIENCE).toBeGreaterThan(lists + 1);
-    expect(performance.now() - sinceMs, 'two lists').toBeGreaterThan(900);
+    await expect.poll(() => sandbox.report().requests).toBeGreaterThan(lists + 1);
+    // Half of the second, since a busy machine may hold up the first of the two.
+    expect(performance.now() - sinceMs, 'two lists').toBeGreaterThan(500);
     sandbox.inventory.set(1, { quantity: 5 });
-    await expect.poll(() => terminal.out, PATIENCE).toMatch(until);
+    await expect.poll(() => terminal.out).toMatch(until);
     terminal.interrupt();
     return running.finally(close);
   }
@@ -126,7 +125,7 @@ describe('petstore watch', () => {
     vi.stubEnv('PETSTORE_API_KEY', closed.keys.pro);
     const terminal = new FakeTerminal();
     const running = run(['watch', '--no-state'], terminal);
-    await expect.poll(() => terminal.err, { timeout: 5_000 }).toMatch(/^petstore: .*answered 429.* until 20\S+Z\); watching again then\n$/);
+    await expect.poll(() => terminal.err).toMatch(/^petstore: .*answered 429.* until 20\S+Z\); watching again then\n$/);
     terminal.interrupt();
     expect((await running).code).toBe(130);
     await closed.close();
@@ -638,7 +637,7 @@ describe('petstore quota', () => {
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     vi.stubEnv('PETSTORE_BASE_URL', `http://127.0.0.1:${portOf(server)}/v1`);
-    expect((await run(['quota'])).out).toMatch(/^minute {2}59 of 60 left, resets in (29|30|31) s/m);
+    expect((await run(['quota'])).out).toMatch(/^minute {2}59 of 60 left, resets in (2\d|3[01]) s/m);
     server.close();
   });
 
@@ -652,7 +651,7 @@ describe('petstore quota', () => {
     const { code, out, err } = await run(['quota']);
     expect([code, out]).toEqual([
       exitCode,
-      expect.stringMatching(/^of production, .*\nminute .*\nday .*\nnothing can be sent for 60 min(?: \d s)?\n$/),
+      expect.stringMatching(/^of production, .*\nminute .*\nday .*\nnothing can be sent for (?:60 min(?: 1 s)?|59 min \d+ s)\n$/),
     ]);
     expect(err).toMatch(message);
     await closed.close();

@@ -100,16 +100,16 @@ async function runExamples(): Promise<ExampleResult[]> {
 /** What npx finds where the package is installed. */
 const PETSTORE = 'node node_modules/petstore-inventory/dist/cli.js';
 
-/** Runs a sample in a shell, where 06:00 is in a few seconds, and gives the lines that it prints on stdout and stderr. */
+/** Runs a sample in a shell, where 06:00 is in ten seconds, and gives the lines that it prints on stdout and stderr. */
 async function inShell(sample: Sample | undefined, env: Record<string, string>): Promise<string[]> {
   const cwd = join(installed.folder, 'night');
   await mkdir(cwd, { recursive: true });
-  const code = sample?.code.replaceAll('npx petstore-inventory', PETSTORE.replace(' ', ' ../')).replaceAll('--until 06:00', '--until 3s');
+  const code = sample?.code.replaceAll('npx petstore-inventory', PETSTORE.replace(' ', ' ../')).replaceAll('--until 06:00', '--until 10s');
   const script = `exec 2>&1\n${code}`;
   const { stdout } = await promisify(execFile)('sh', ['-c', script], { cwd, env: { ...installed.env, XDG_STATE_HOME: cwd, ...env } });
   return stdout
-    .replaceAll('--until 3s', '--until 06:00')
-    .replace(/waiting 6\d s/, 'waiting 60 s')
+    .replaceAll('--until 10s', '--until 06:00')
+    .replace(/waiting [56]\d s/, 'waiting 60 s')
     .trimEnd()
     .split('\n');
 }

@@ -47,7 +47,7 @@ test('low-stock.ts ends its list when its only client disconnects', async () => 
   served.sandbox.faults.add({ fail: 'stall' });
   const controller = new AbortController();
   const answer = fetch(`${url}/low-stock`, { signal: controller.signal }).catch((error: unknown) => error);
-  await expect.poll(() => served.sandbox.requests.length, { timeout: 30_000 }).toBe(1);
+  await expect.poll(() => served.sandbox.requests.length).toBe(1);
   controller.abort();
   await answer;
   await service.tells(/streamInventory, \d+ ms: .*(?:closed|abort)/i);
@@ -58,7 +58,7 @@ test.each([
   [{ status: 200, body: '<html>' }, 502, null],
   [{ status: 302, body: '' }, 502, null],
   [{ status: 501, body: '' }, 502, null],
-  [{ status: 503, body: '', headers: { 'retry-after': '30' } }, 503, expect.stringMatching(/^3[01]$/)],
+  [{ status: 503, body: '', headers: { 'retry-after': '30' } }, 503, expect.stringMatching(/^(?:2\d|3[01])$/)],
 ])('low-stock.ts answers its clients with a fitting status when the service answers %j', async (fault, status, retryAfter) => {
   served.sandbox.faults.add(fault);
   const answers = [await fetch(`${url}/low-stock`), await fetch(`${url}/low-stock`)];
@@ -72,7 +72,7 @@ test('low-stock.ts answers 429 with the time after which its clients may try aga
   served.sandbox.faults.add({ status: 429, body: '', headers: { 'retry-after': '30' } });
   const answers = [await fetch(`${url}/low-stock`), await fetch(`${url}/low-stock`)];
   expect(answers.map(({ status }) => status)).toEqual([429, 429]);
-  expect(answers[1]?.headers.get('retry-after')).toMatch(/^(?:29|3[01])$/);
+  expect(answers[1]?.headers.get('retry-after')).toMatch(/^(?:2\d|3[01])$/);
   // The second one was not sent: the key is closed.
   expect(served.sandbox.requests).toHaveLength(1);
 });
@@ -80,7 +80,7 @@ test('low-stock.ts answers 429 with the time after which its clients may try aga
 test('low-stock.ts answers requests that are under way after SIGTERM, and ends with 0', async () => {
   served.sandbox.faults.add({ delayMs: 300 });
   const answer = fetch(`${url}/low-stock`);
-  await expect.poll(() => served.sandbox.requests.length, { timeout: 30_000 }).toBe(1);
+  await expect.poll(() => served.sandbox.requests.length).toBe(1);
   const code = service.end('SIGTERM');
   expect((await answer).status).toBe(200);
   expect(await code).toBe(0);
