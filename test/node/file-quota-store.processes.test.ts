@@ -25,7 +25,7 @@ describe('scripts that share a file', () => {
 
   beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), 'petstore-'));
-    served = await serveSandbox({ pets: 1, window: WINDOW_MS, plans: { cron: LIMITS }, ban: false });
+    served = await serveSandbox({ pets: 1, window: WINDOW_MS, plans: { cron: LIMITS }, policy: 'fixed-first', ban: false });
   });
 
   afterEach(async () => {
