@@ -176,9 +176,9 @@ describe('a service that speaks only HTTP/2', () => {
       asked.push(`on connection ${sessions.size}`);
       if (asked.length !== 2) response.end(JSON.stringify(items));
     });
-    const client = clientOf(service.url, undiciFetch({ ca: authority.ca, allowH2: true }), { maxRetries: 1, attemptTimeoutMs: 300 });
+    const client = clientOf(service.url, undiciFetch({ ca: authority.ca, allowH2: true }), { maxRetries: 1 });
     await client.listInventory();
-    expect(await client.listInventory()).toEqual(items);
+    expect(await client.listInventory({ attemptTimeoutMs: 1_000 })).toEqual(items);
     expect(service.asked).toEqual(['on connection 1', 'on connection 1', 'on connection 2']);
   });
 
@@ -293,7 +293,7 @@ describe('behind a forward proxy', () => {
     await using service = await startHttp2(authority);
     await using proxy = await startTlsProxy(authority);
     const fetch = undiciFetch({ ca: authority.ca, proxy: proxy.url, allowH2: true });
-    expect(await clientOf(service.url, fetch, { attemptTimeoutMs: 2_000 }).listInventory()).toEqual(items);
+    expect(await clientOf(service.url, fetch).listInventory()).toEqual(items);
     expect(proxy.led).toEqual(['tunnel localhost']);
   });
 
@@ -352,8 +352,8 @@ describe('behind a forward proxy', () => {
     use(library);
     await using service = await startTls(authority);
     await using proxy = await startProxy(undefined, { unanswered: 1 });
-    const fetch = undiciFetch({ ca: authority.ca, proxy: proxy.url, connectTimeoutMs: 200, connections: 1 });
-    const client = clientOf(service.url, fetch, { attemptTimeoutMs: 2_000 });
+    const fetch = undiciFetch({ ca: authority.ca, proxy: proxy.url, connectTimeoutMs: 1_000, connections: 1 });
+    const client = clientOf(service.url, fetch);
     const error = await failureOf(client.updateInventory(1, { quantity: 2 }));
     expect(error).toMatchObject({ kind: 'connection', code: 'UND_ERR_HEADERS_TIMEOUT', outcome: 'not-sent' });
     expect(error.message).toContain(`look at \`proxy\`, which says ${proxy.url}`);
@@ -380,9 +380,9 @@ describe('behind a forward proxy', () => {
 
   test.each(UNDICIS)('the service may take longer than `connectTimeoutMs` to answer (undici %s)', async (_version, library) => {
     use(library);
-    await using service = await startHttp((_request, response) => void setTimeout(() => response.end(JSON.stringify(items)), 500));
+    await using service = await startHttp((_request, response) => void setTimeout(() => response.end(JSON.stringify(items)), 1_500));
     await using proxy = await startProxy();
-    expect(await clientOf(service.url, undiciFetch({ proxy: proxy.url, connectTimeoutMs: 200 })).listInventory()).toEqual(items);
+    expect(await clientOf(service.url, undiciFetch({ proxy: proxy.url, connectTimeoutMs: 1_000 })).listInventory()).toEqual(items);
     expect(proxy.led).toHaveLength(1);
   });
 
@@ -390,8 +390,8 @@ describe('behind a forward proxy', () => {
     use(library);
     await using silent = await startSilent();
     await using proxy = await startProxy();
-    const fetch = undiciFetch({ proxy: proxy.url, connectTimeoutMs: 200 });
-    const error = await failureOf(clientOf(silent.url, fetch, { attemptTimeoutMs: 5_000 }).updateInventory(1, { quantity: 2 }));
+    const fetch = undiciFetch({ proxy: proxy.url, connectTimeoutMs: 1_000 });
+    const error = await failureOf(clientOf(silent.url, fetch).updateInventory(1, { quantity: 2 }));
     expect(error).toMatchObject({ code: 'UND_ERR_CONNECT_TIMEOUT', outcome: 'not-sent' });
   });
 
@@ -407,7 +407,7 @@ describe('behind a forward proxy', () => {
       await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
       onTestFinished(() => void proxy.close());
       const url = `http://127.0.0.1:${portOf(proxy)}`;
-      const client = clientOf('https://pets.test/v1', undiciFetch({ proxy: url }), { attemptTimeoutMs: 1_000 });
+      const client = clientOf('https://pets.test/v1', undiciFetch({ proxy: url }), { attemptTimeoutMs: 10_000 });
       const error = await failureOf(client.updateInventory(1, { quantity: 2 }));
       expect(error).toMatchObject({ kind: 'connection', outcome: 'not-sent' });
       expect(error.message).toContain(`look at \`proxy\`, which says ${url}`);

@@ -7,8 +7,12 @@ import { checkWay } from '../../../src/node/check/way.ts';
 import { Certificates } from '../../support/certificates.ts';
 import { portOf } from '../../support/port-of.ts';
 
-vi.mock('../../../src/node/check/patience.ts', () => ({ PATIENCE_MS: 300 }));
-const { connect, lookup } = vi.hoisted(() => ({ connect: vi.fn(), lookup: vi.fn() }));
+const { connect, lookup, patience } = vi.hoisted(() => ({ connect: vi.fn(), lookup: vi.fn(), patience: { ms: 60_000 } }));
+vi.mock('../../../src/node/check/patience.ts', () => ({
+  get PATIENCE_MS() {
+    return patience.ms;
+  },
+}));
 vi.mock('node:net', async (original) => {
   const net = await original<typeof import('node:net')>();
   return { ...net, connect: connect.mockImplementation(net.connect) };
@@ -27,6 +31,7 @@ async function listening<Kind extends Server>(server: Kind): Promise<Kind> {
 }
 
 afterEach(async () => {
+  patience.ms = 60_000;
   await Promise.all(servers.splice(0).map((server) => new Promise((resolve) => server.close(resolve))));
 });
 
@@ -56,12 +61,14 @@ test('checkWay finds that a proxy does not run, and says which variable to check
 });
 
 test('checkWay waits no longer than its patience for a proxy that does not answer', async () => {
+  patience.ms = 300;
   const server = await silent();
   const [, connection] = await checkWay(SERVICE, proxyAt(portOf(server)));
   expect(connection).toMatchObject({ outcome: 'problem', facts: { code: 'ETIMEDOUT' } });
 });
 
 test('checkWay waits no longer than its patience for a handshake', async () => {
+  patience.ms = 1_000;
   const server = await silent();
   const [, connection, handshake] = await checkWay(new URL(`https://127.0.0.1:${portOf(server)}/v1`), undefined);
   expect(connection).toMatchObject({ outcome: 'ok' });
