@@ -37,7 +37,7 @@ async function run(program: string, { missing = '-', late = '-' } = {}): Promise
     const petstore = new PetStoreClient({ apiKey: 'k', baseUrl: 'https://pets.test/v1', plan: 'unlimited', fetch });
     ${program}
     console.log(JSON.stringify({ loaded, told }));`;
-  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', source], { timeout: 30_000 });
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', source], { timeout: 60_000 });
   return Outcome.parse(JSON.parse(stdout));
 }
 

@@ -24,7 +24,7 @@ async function run(program: string): Promise<string> {
     const answers = [new Response(null, { status: 429, headers: { 'retry-after': '0.1' } }), new Response('[]')];
     const petstore = new PetStoreClient({ apiKey: 'k', baseUrl: 'https://pets.test/v1', fetch: async () => answers.shift() });`;
   await writeFile(join(folder, 'program.mjs'), `${client}\n${program}`);
-  const { stdout } = await promisify(execFile)(process.execPath, [join(folder, 'program.mjs')], { timeout: 10_000 });
+  const { stdout } = await promisify(execFile)(process.execPath, [join(folder, 'program.mjs')], { timeout: 60_000 });
   return stdout;
 }
 

@@ -77,7 +77,7 @@ describe('--lock', () => {
       return false;
     };
     const running = sync('petId,adjust\n1,1\n', words, terminal);
-    await vi.waitUntil(() => read);
+    await expect.poll(() => read).toBeDefined();
     expect((await sync('petId,adjust\n1,1\n', words)).code).toBe(0);
     terminal.interrupt();
     read?.();

@@ -452,7 +452,7 @@ describe('petstore mcp', () => {
       const { planId } = JSON.parse(answerTo(2));
       served.sandbox.faults.add({ delayMs: 300, when: ({ method }) => method === 'PATCH' });
       say(toolCall(3, 'apply_plan', { planId }));
-      await vi.waitFor(() => expect(served.sandbox.requests.at(-1)?.method).toBe('PATCH'), { timeout: 20_000, interval: 5 });
+      await expect.poll(() => served.sandbox.requests.at(-1)?.method, { interval: 5 }).toBe('PATCH');
       const kinds = async () => {
         const folder = join(cli.folder, 'my journals');
         const [name = ''] = (await readdir(folder)).filter((each) => each.includes(planId));
@@ -530,9 +530,7 @@ describe('petstore mcp', () => {
       served.sandbox.faults.add({ fail: 'stall' });
       say(toolCall(4, 'list_inventory', {}));
       say(toolCall(5, 'plan_updates', { updates: [{ petId: 1, quantity: 3 }] }));
-      await vi.waitFor(() => expect(served.sandbox.requests.filter(({ method }) => method === 'GET').length).toBeGreaterThan(3), {
-        timeout: 20_000,
-      });
+      await expect.poll(() => served.sandbox.requests.filter(({ method }) => method === 'GET').length).toBeGreaterThan(3);
       host.kill('SIGTERM');
       const [code] = await once(host, 'close');
       const ended = 'the server ends (terminated); try again once it is started again';
@@ -594,7 +592,7 @@ describe('petstore mcp', () => {
       served.sandbox.faults.add({ fail: 'stall' });
       const terminal = new FakeTerminal({ stdin: [initialize, toolCall(2, 'list_inventory')].map(lineOf).join('') });
       const running = runCli(['mcp', '--no-state', '--timeout', '10m'], terminal);
-      await vi.waitUntil(() => served.sandbox.requests.length > 0);
+      await expect.poll(() => served.sandbox.requests).toHaveLength(1);
       await vi.advanceTimersByTimeAsync(60_000);
       expect(await running).toBe(0);
       const text = 'Cannot list the inventory: the server ends (stdin ended a minute ago); try again once it is started again';

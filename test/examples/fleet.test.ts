@@ -37,7 +37,7 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('fleet.ts', () => {
     await redis.ask('HSET', 'wanted', ...pets.flatMap((pet) => [pet, '7']));
     await redis.ask('RPUSH', 'updates', ...pets);
     const workers = [startWorker(), startWorker()];
-    await expect.poll(jobsLeft, { timeout: 30_000 }).toEqual([0, 0]);
+    await expect.poll(jobsLeft).toEqual([0, 0]);
     expect(await Promise.all(workers.map((worker) => worker.end('SIGTERM')))).toEqual([0, 0]);
     expect([...served.sandbox.inventory].filter(({ quantity }) => quantity === 7)).toHaveLength(30);
     expect(served.sandbox.report().byStatus).toEqual({ 200: 30, 404: 1 });
@@ -52,9 +52,9 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('fleet.ts', () => {
     await redis.ask('HSET', 'wanted', '1', '7');
     await redis.ask('RPUSH', 'updates', '1');
     await using worker = startWorker();
-    await expect.poll(() => served.sandbox.requests.length, { timeout: 30_000 }).toBe(1);
+    await expect.poll(() => served.sandbox.requests.length).toBe(1);
     await redis.ask('HSET', 'wanted', '1', '8');
-    await expect.poll(jobsLeft, { timeout: 30_000 }).toEqual([0, 0]);
+    await expect.poll(jobsLeft).toEqual([0, 0]);
     expect(await worker.end('SIGTERM')).toBe(0);
     expect(served.sandbox.inventory.get(1)?.quantity).toBe(8);
   });
@@ -65,7 +65,7 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('fleet.ts', () => {
     await redis.ask('HSET', 'wanted', String(petId), '7');
     await redis.ask('RPUSH', 'updates', String(petId));
     await using worker = startWorker();
-    await expect.poll(jobsLeft, { timeout: 30_000 }).toEqual([0, 0]);
+    await expect.poll(jobsLeft).toEqual([0, 0]);
     expect(await worker.end('SIGTERM')).toBe(0);
     expect(worker.told).toContain(`pet ${petId} stands at 7\n`);
     expect(served.sandbox.requests).toHaveLength(1);
@@ -79,8 +79,8 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('fleet.ts', () => {
     await redis.ask('HSET', 'wanted', '1', '7');
     await redis.ask('RPUSH', 'updates', '1');
     await using worker = startWorker();
-    await expect.poll(() => served.sandbox.requests.length, { timeout: 30_000 }).toBe(1);
-    await expect.poll(jobsLeft, { timeout: 30_000 }).toEqual(left);
+    await expect.poll(() => served.sandbox.requests.length).toBe(1);
+    await expect.poll(jobsLeft).toEqual(left);
     expect(await worker.end('SIGTERM')).toBe(0);
     expect([await jobsLeft(), await jobsFailed(), served.sandbox.requests.length]).toEqual([left, failed, 1]);
   });
@@ -90,7 +90,7 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('fleet.ts', () => {
     await redis.ask('HSET', 'wanted', '1', '7');
     await redis.ask('RPUSH', 'updates', '1');
     await using worker = startWorker();
-    await expect.poll(() => served.sandbox.requests.length, { timeout: 30_000 }).toBe(1);
+    await expect.poll(() => served.sandbox.requests.length).toBe(1);
     expect(await jobsLeft()).toEqual([0, 1]);
     expect(await worker.end('SIGTERM')).toBe(0);
     expect(await jobsLeft()).toEqual([1, 0]);

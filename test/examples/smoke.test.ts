@@ -68,7 +68,7 @@ test('smoke.ts restores the quantity when it is interrupted', async () => {
     fail: 'stall',
   });
   await using program = installed.start('examples/smoke.ts', { env });
-  await expect.poll(() => served.sandbox.requests.length, { timeout: 30_000 }).toBeGreaterThan(3);
+  await expect.poll(() => served.sandbox.requests.length).toBeGreaterThan(3);
   takeBack();
   expect(await program.end('SIGINT')).toBe(1);
   expect(program.told).toContain('FAIL  sets a quantity, and puts it back: interrupted\n');

@@ -13,7 +13,7 @@ const LEASES = PROCESSES * (LIMIT / 20);
 // More than the headers allow, since the plan's own minute is longer than the window.
 const plan = { requestsPerMinute: LIMIT * 30 };
 
-describe.skipIf(!HAS_REDIS && !process.env.CI)('processes that share a key through Redis', { timeout: 60_000 }, () => {
+describe.skipIf(!HAS_REDIS && !process.env.CI)('processes that share a key through Redis', () => {
   let redis: RedisServer;
   let served: ServedSandbox<'fleet'>;
   let firstTurnMs: number;

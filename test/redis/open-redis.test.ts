@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { exchangeRedisLock, openRedis } from '../../src/redis/open-redis.ts';
 import { HAS_REDIS, RedisServer } from '../fleet/redis-server.ts';
 
-describe.skipIf(!HAS_REDIS && !process.env.CI)('exchangeRedisLock', { timeout: 30_000 }, () => {
+describe.skipIf(!HAS_REDIS && !process.env.CI)('exchangeRedisLock', () => {
   let server: RedisServer;
   let client: Redis;
   beforeAll(async () => {

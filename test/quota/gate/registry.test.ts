@@ -241,7 +241,7 @@ describe('The process', () => {
     permit.release();
     ${then}`;
   const run = (then: string) =>
-    execFileSync(process.execPath, ['--no-warnings', '--input-type=module', '--eval', script(then)], { encoding: 'utf8', timeout: 10_000 });
+    execFileSync(process.execPath, ['--no-warnings', '--input-type=module', '--eval', script(then)], { encoding: 'utf8', timeout: 60_000 });
 
   test('exits when nothing is left to do, even if the gate is closed', () => {
     expect(run(`console.log('end')`)).toBe('end\n');
