@@ -103,7 +103,7 @@ describe('petstore mcp', () => {
     await once(host.stdout, 'close');
     host.stdin.on('error', () => {});
     ask(2, 'tools/list', {});
-    const [code] = await once(host, 'exit');
+    const [code] = await once(host, 'close');
     expect({ code, err }).toEqual({ code: 0, err: '' });
   });
 

@@ -49,7 +49,8 @@ export function startWorker(order: WorkerOrder): Worker {
     told += chunk.toString();
   });
   const report = new Promise<WorkerReport | undefined>((resolve) => {
-    child.once('exit', (code) => setImmediate(() => resolve(code === 0 ? JSON.parse(told) : undefined)));
+    // Not at its exit, which may come before the end of what it told.
+    child.once('close', (code) => resolve(code === 0 ? JSON.parse(told) : undefined));
   });
   return { child, report };
 }

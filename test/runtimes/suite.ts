@@ -94,10 +94,10 @@ export const tests: Record<string, Test> = {
       const reason = new Error(`enough of ${scenario}`);
       const failed = failureOf(clientOf(place, scenario).listInventory({ signal: controller.signal }));
       await sleep(100);
-      const sinceMs = Date.now();
       controller.abort(reason);
-      ok((await failed) === reason, `${scenario}: ${await failed}`);
-      ok(Date.now() - sinceMs < 100, `${scenario}: the abort took ${Date.now() - sinceMs} ms`);
+      // A busy machine delays the timer as it delays the call.
+      const ended = await Promise.race([failed, sleep(100)]);
+      ok(ended === reason, `${scenario}: ${ended ?? 'the abort took more than 100 ms'}`);
     }
   },
   'does not follow a redirect': async (place) => {
