@@ -113,17 +113,16 @@ describe('A view that is refreshed', () => {
     service = await startService();
   });
   afterAll(() => service.stop());
-  const listing = async (way: 'stream' | 'view', items: number) =>
-    Lists.parse(await measure('lists.ts', { args: [way, service.baseUrl, `${items}`], flags: [] }));
+  const listing = async (way: 'stream' | 'view', items: number, flags: string[] = []) =>
+    Lists.parse(await measure('lists.ts', { args: [way, service.baseUrl, `${items}`], flags }));
 
-  // A peak depends on when the garbage collector runs, which other work on the machine delays: then it is measured again.
-  const MEASURED = { timeout: 300_000, retry: 2 };
-
-  test('needs at most 40 MB more at its peak than a stream of a million pets, and gives a pet as fast as a Map', MEASURED, async () => {
+  test('needs at most 40 MB more at its peak than a stream of a million pets, and gives a pet as fast as a Map', async () => {
+    // A garbage collector with threads of its own falls behind on a busy machine, and the peak is then higher by as much as 40 MB.
+    const flags = ['--single-threaded-gc'];
     const listThrice = async (way: 'stream' | 'view') => [
-      await listing(way, 1_000_000),
-      await listing(way, 1_000_000),
-      await listing(way, 1_000_000),
+      await listing(way, 1_000_000, flags),
+      await listing(way, 1_000_000, flags),
+      await listing(way, 1_000_000, flags),
     ];
     const [streams, views] = [await listThrice('stream'), await listThrice('view')];
     expect([...streams, ...views].map(({ size }) => size)).toEqual(Array(6).fill(1_000_000));
