@@ -747,7 +747,7 @@ describe('petstore sandbox', () => {
   });
 
   test('--state shows what is left at a port, and --reset restores that sandbox to its beginning', async () => {
-    const own = await serveSandbox({ plans: { free: { requestsPerMinute: 1, requestsPerDay: 5 } } });
+    const own = await serveSandbox({ plans: { free: { requestsPerMinute: 1, requestsPerDay: 5 } }, policy: 'fixed-first' });
     const port = new URL(own.url).port;
     const ask = () => fetch(`${own.url}/inventory`, { headers: { authorization: `Bearer ${own.keys.free}` } });
     await ask();

@@ -20,7 +20,8 @@ export interface JobFolder {
 export async function jobFolder(options: ServeSandboxOptions = {}): Promise<JobFolder> {
   const folder = await mkdtemp(join(tmpdir(), 'petstore-job-'));
   const pets = [1, 2, 3, 4].map((petId) => ({ petId, quantity: 5, status: 'available' }));
-  const served = await serveSandbox({ pets, ...options });
+  // A window begins with the first request, so that none ends during a test.
+  const served = await serveSandbox({ pets, policy: 'fixed-first', ...options });
   vi.stubEnv('PETSTORE_BASE_URL', served.url);
   vi.stubEnv('PETSTORE_API_KEY', served.keys.business);
   onTestFinished(async () => {
