@@ -30,9 +30,9 @@ const LONGEST_WAIT_MS = 1e15;
 const FIRST_TIMESTAMP = 1e9;
 /** A Retry-After that reads as an instant at most this far from now is one, and not a wait of decades. */
 const INSTANT_WITHIN_MS = 365 * 24 * 3_600_000;
-// A literal in a function would be a new object in each call.
-const INTEGER = /^\d{1,15}$/;
-const NUMBER = /^\d+(?:\.\d+)?$/;
+// A literal in a function would be a new object in each call. Node's fetch leaves white space behind a value (RFC 9110 section 5.5).
+const INTEGER = /^\d{1,15}\s*$/;
+const NUMBER = /^\d+(?:\.\d+)?\s*$/;
 
 export function readAnswer(status: number, headers: Pick<Headers, 'get'>, receivedAtMs: number): Answer {
   const dateMs = readDate(headers.get('date') ?? '', receivedAtMs);
@@ -59,7 +59,7 @@ interface Instants {
 let latestDate: { text: string; dateMs: number | undefined } = { text: '', dateMs: undefined };
 
 function readDate(text: string, nowMs: number): number | undefined {
-  if (text !== latestDate.text) latestDate = { text, dateMs: parseHttpDate(text, nowMs) };
+  if (text !== latestDate.text) latestDate = { text, dateMs: parseHttpDate(text.trim(), nowMs) };
   return latestDate.dateMs;
 }
 

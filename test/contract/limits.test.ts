@@ -206,6 +206,15 @@ describe('readAnswer', () => {
     });
   });
 
+  test("reads values with white space behind them, which Node's fetch does not cut off", () => {
+    const plain = limits(60, 0, NOW_SECONDS + 30);
+    for (const [name, value] of Object.entries({ Date: 'Sat, 21 Nov 2026 10:00:00 GMT', 'Retry-After': '12' })) plain.set(name, value);
+    const padded = { get: (name: string) => (plain.has(name) ? `${plain.get(name)} \t` : null) };
+    expect(readAnswer(429, padded, NOW_MS)).toEqual(readAnswer(429, plain, NOW_MS));
+    plain.set('Age', '5');
+    expect(readAnswer(429, padded, NOW_MS)).toEqual(readAnswer(429, plain, NOW_MS));
+  });
+
   test('has no fields for what the headers do not say', () => {
     expect(readAnswer(429, new Headers({ Date: 'today', 'Retry-After': 'soon' }), NOW_MS)).toEqual({ status: 429, receivedAtMs: NOW_MS });
   });
