@@ -111,7 +111,10 @@ export interface PetStoreClientOptions<Ids extends Int64 = 'number'> {
    * @default globalThis.fetch
    */
   fetch?: ((input: Parameters<typeof globalThis.fetch>[0], init?: Parameters<typeof globalThis.fetch>[1]) => Promise<Response>) | undefined;
-  /** Extra headers for every request; `Authorization` cannot be set here. @default none */
+  /**
+   * Extra headers for every request, but none that the client or the connection sets, such as `Authorization`, `Content-Type` or `Host`.
+   * @default none
+   */
   headers?: Record<string, string> | Headers | undefined;
   /**
    * A console-like object that gets the log lines; also `PETSTORE_LOG`, a level from `debug` to `error`, for the console.
