@@ -379,7 +379,7 @@ export class QuotaWindow {
     this.#isUnexplained = isUnexplained && !this.#isUnexplained;
     if (this.#isUnexplained) return 0;
     const others = fits.reduce((sum, fit) => (fit.candidate === lead ? lead.othersIn(fit) : sum), 0);
-    if (reading.status !== 429) this.#weigh(fits.map((fit) => fit.candidate.misfitOf(fit, seen)));
+    if (reading.status !== 429) this.#weigh(fits.map(({ misfit }) => misfit));
     for (const fit of fits) fit.candidate.observe(fit, seen);
     this.#hasTurned = false;
     return others;

@@ -15,7 +15,7 @@ function sendTimes(candidate: Candidate, count: number, nowMs: number): void {
 function observe(candidate: Candidate, remaining: number, nowMs: number, other: Partial<Seen & Fit> = {}): void {
   const taken = candidate.level(nowMs) - remaining;
   const seen = { unanswered: 0, concurrent: 0, failed: 0, leastOfBatch: undefined, areOthersActive: false, mayCarry: false, ...other };
-  const fit = { candidate, lowest: taken, highest: taken, tolerance: 0, excess: 0, ...other };
+  const fit = { candidate, lowest: taken, highest: taken, excess: 0, misfit: 0, ...other };
   candidate.observe(fit, { ...seen, remaining, sentAtMs: nowMs, nowMs });
 }
 
@@ -296,8 +296,7 @@ describe('Candidate', () => {
 describe('How badly an answer fits a candidate:', () => {
   const SEEN = { unanswered: 0, concurrent: 0, failed: 0, leastOfBatch: undefined, areOthersActive: false, mayCarry: false } as const;
   const misfit = (candidate: Candidate, remaining: number, other: Partial<Seen> = {}) => {
-    const seen = { ...SEEN, remaining, sentAtMs: 100, nowMs: 100, ...other };
-    return candidate.misfitOf(candidate.fitOf(seen), seen);
+    return candidate.fitOf({ ...SEEN, remaining, sentAtMs: 100, nowMs: 100, ...other }).misfit;
   };
   const RESET = { isByClock: false, hasMoved: false, hasPassed: false, precisionMs: 1_500, sentAtMs: 0, nowMs: 100 } as const;
 

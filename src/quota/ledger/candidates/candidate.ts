@@ -40,9 +40,10 @@ export interface Fit {
   /** Bounds of how many requests others sent. */
   lowest: number;
   highest: number;
-  tolerance: number;
   /** By how many requests Remaining is larger than the candidate can explain. */
   excess: number;
+  /** How badly it fits: it fell without a request, or is larger than the candidate allows. */
+  misfit: number;
 }
 
 /** A Reset that is not the known one. */
@@ -154,7 +155,8 @@ export abstract class Candidate {
   }
 
   /** What a Remaining says about the requests of others. */
-  fitOf({ remaining, concurrent, unanswered, failed, leastOfBatch, sentAtMs, nowMs }: Seen): Fit {
+  fitOf(seen: Seen): Fit {
+    const { remaining, concurrent, unanswered, failed, leastOfBatch, sentAtMs, nowMs } = seen;
     const level = this.level(nowMs);
     // Once nothing is in flight, the smallest Remaining of the requests that were in flight together includes them all.
     const highest = unanswered === 0 ? level - Math.min(remaining, leastOfBatch ?? remaining) : level - remaining + concurrent;
@@ -162,14 +164,9 @@ export abstract class Candidate {
     const planned = this.limit - this.withheld;
     const tolerance = 1.5 + Math.max((planned * PRECISION_MS) / this.lengthMs, this.margin(nowMs));
     const excess = Math.max(0, -highest - failed - this.surplus(nowMs) - tolerance);
-    return { candidate: this, lowest, highest, tolerance, excess };
-  }
-
-  /** How badly a Remaining fits: it fell without a request, or is larger than the candidate allows. */
-  misfitOf({ lowest, tolerance, excess }: Fit, seen: Seen): number {
     const usual = this.usual(seen);
     const fell = usual === undefined ? 0 : Math.max(0, lowest - Math.max(0, usual) - tolerance);
-    return Math.max(fell, excess) / 2;
+    return { candidate: this, lowest, highest, excess, misfit: Math.max(fell, excess) / 2 };
   }
 
   /** How many requests of others are no surprise; undefined if nothing is known of them. */
