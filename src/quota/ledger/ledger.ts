@@ -267,7 +267,7 @@ export class Ledger {
     const subject = this.windows.describedBy(answer, aheadOf(answer, answer.dateMs ?? clock.atMost(nowMs)));
     if (!subject) return undefined;
     if (clock.observeReset(answer, subject.lengthMs, outcome)) this.#forget(nowMs);
-    const reset = clock.resetOf(answer, outcome);
+    const reset = clock.resetOf(answer, subject.lengthMs, outcome);
     this.windows.observeLimit(subject, answer);
     subject.observe({ ...outcome, serverMs: clock.timeOf(answer, nowMs), reset });
     return subject;

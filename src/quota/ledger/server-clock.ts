@@ -45,15 +45,15 @@ export class ServerClock {
     return Number.isFinite(serverMs) ? serverMs : nowMs;
   }
 
-  /** The Reset of an answer on both clocks; undefined if it has none. */
-  resetOf(answer: Answer, { sentAtMs, nowMs }: Exchange): Reset | undefined {
+  /** The Reset of an answer on both clocks; undefined if it has none. It ends a window of `lengthMs`, so it is no further ahead. */
+  resetOf(answer: Answer, lengthMs: number, { sentAtMs, nowMs }: Exchange): Reset | undefined {
     const { resetAtMs, resetInMs, dateMs } = answer;
     if (resetInMs !== undefined) {
       const atMs = this.timeOf(answer, nowMs) + resetInMs;
       return { atMs, endsAtMs: nowMs + resetInMs, slackMs: SECOND_MS + nowMs - sentAtMs };
     }
     if (resetAtMs === undefined) return undefined;
-    const serverMs = Math.max(dateMs ?? Number.NEGATIVE_INFINITY, this.#presumed(nowMs));
+    const serverMs = Math.max(dateMs ?? Number.NEGATIVE_INFINITY, this.#presumed(nowMs), resetAtMs - lengthMs - SECOND_MS);
     return { atMs: resetAtMs, endsAtMs: nowMs + resetAtMs - serverMs, slackMs: 0 };
   }
 

@@ -456,6 +456,16 @@ describe('Ledger, if `Date` is ahead of the clock that counts,', () => {
   });
 });
 
+describe('Ledger, if `Date` is behind the clock that counts,', () => {
+  test.each([1, 1_000])('uses each minute but one, if the Date of the first %d answers is an hour behind', (wrong) => {
+    const behind = (answer: Answer, n: number) => ({ ...answer, dateMs: answer.receivedAtMs - (n < wrong ? HOUR_MS : 0) });
+    const world = { policy: 'fixed-clock', startMs: NOON_MS + 40_000, skewMs: 0, delaysMs: [30], disturb: behind } as const;
+    // Sixty calls in each of four minutes of the clock, the first of which has 20 seconds left.
+    const { tookMs, refusals } = play({ ...world, plan: { requestsPerMinute: 60 }, calls: 240 });
+    expect([tookMs < 240_000, refusals]).toEqual([true, []]);
+  });
+});
+
 describe('Ledger, on a token bucket that is smaller than the plan,', () => {
   test('learns the refill rate from the Resets', () => {
     const story = new Story({ plan: { requestsPerMinute: 6_000 } });

@@ -18,7 +18,7 @@ function endsAfterMs(clock: ServerClock, receivedAtMs: number, status = 200): nu
     { sentAtMs: 0, nowMs: 100 },
   ];
   clock.observeReset(answer, MINUTE_MS, exchange);
-  const reset = clock.resetOf(answer, exchange);
+  const reset = clock.resetOf(answer, MINUTE_MS, exchange);
   return reset && reset.endsAtMs - exchange.nowMs;
 }
 
@@ -67,9 +67,17 @@ describe('ServerClock', () => {
       { ...UNDATED, resetInMs: 20_000 },
       { sentAtMs: 0, nowMs: 100 },
     ];
-    expect(clock.resetOf(answer, exchange)).toEqual({ atMs: 20_100, endsAtMs: 20_100, slackMs: PRECISION_MS + 100 });
+    expect(clock.resetOf(answer, MINUTE_MS, exchange)).toEqual({ atMs: 20_100, endsAtMs: 20_100, slackMs: PRECISION_MS + 100 });
     clock.observeDate(dated(HOUR_MS), exchange);
-    expect(clock.resetOf(answer, exchange)).toEqual({ atMs: HOUR_MS + 20_000, endsAtMs: 20_100, slackMs: PRECISION_MS + 100 });
+    expect(clock.resetOf(answer, MINUTE_MS, exchange)).toEqual({ atMs: HOUR_MS + 20_000, endsAtMs: 20_100, slackMs: PRECISION_MS + 100 });
+  });
+
+  test('takes a Reset to end a window, so it is no further ahead than one, however far Date is behind', () => {
+    const clock = new ServerClock();
+    const answer = { ...dated(HOUR_MS), resetAtMs: 2 * HOUR_MS };
+    const exchange = { sentAtMs: 0, nowMs: 100 };
+    clock.observeDate(answer, exchange);
+    expect(clock.resetOf(answer, MINUTE_MS, exchange)?.endsAtMs).toBe(exchange.nowMs + MINUTE_MS + PRECISION_MS);
   });
 
   test("presumes the machine's clock until a Date comes", () => {
