@@ -10,7 +10,7 @@ import { Outstanding, type Sending } from './outstanding.ts';
 import type { Quota, WindowQuota } from './quota.ts';
 import type { QuotaWindow } from './quota-window.ts';
 import { aheadOf, ServerClock } from './server-clock.ts';
-import { Share } from './share.ts';
+import type { Share } from './share.ts';
 import { LONGEST_MINUTE_MS, type QuotaSettings, Windows } from './windows.ts';
 
 /** How many requests may be sent now; if none, when to look again and why. `at` is infinite if only an answer can tell. */
@@ -104,7 +104,7 @@ export class Ledger {
   }
 
   /** What is known about both windows, or about a share of them, as `petstore.quota` shows it. */
-  snapshot(nowMs: number, share = new Share(1)): Pick<Quota, 'minute' | 'day'> {
+  snapshot(nowMs: number, share?: Share): Pick<Quota, 'minute' | 'day'> {
     const { minute, day } = this.windowsAt(nowMs);
     return { minute: snapshotOf(minute, nowMs, share), day: snapshotOf(day, nowMs, share) };
   }
@@ -205,8 +205,9 @@ export class Ledger {
     this.#outstanding.lose();
     // The request may have arrived as late as now.
     this.#settle(sending, true, nowMs);
-    if (isFailure && (isUnsent || this.#outage.isProbe(sending.atMs))) this.#uncount(sending, nowMs);
-    if (isFailure) this.fail(sending, nowMs);
+    if (!isFailure) return;
+    if (isUnsent || this.#outage.isProbe(sending.atMs)) this.#uncount(sending, nowMs);
+    this.fail(sending, nowMs);
   }
 
   /** No answer came although the service or the network is to blame, it was a 5xx, or its body failed. */
@@ -337,10 +338,10 @@ export class Ledger {
   }
 }
 
-function snapshotOf(window: QuotaWindow, nowMs: number, share: Share): WindowQuota {
+function snapshotOf(window: QuotaWindow, nowMs: number, share: Share | undefined): WindowQuota {
   const { resetAtMs } = window;
-  const limit = share.limitIn(window);
-  const left = Math.max(0, Math.min(window.free(nowMs), share.freeIn(window, nowMs)));
+  const limit = share?.limitIn(window) ?? window.limit;
+  const left = Math.max(0, Math.min(window.free(nowMs), share?.freeIn(window, nowMs) ?? limit));
   return {
     limit: Number.isFinite(limit) ? limit : undefined,
     remaining: Number.isFinite(left) ? left : undefined,
