@@ -2,7 +2,7 @@ import type { SlidingLog } from './candidates/sliding-log.ts';
 import type { Sending } from './outstanding.ts';
 
 /** A refused request: when it was sent, and whether the remaining quota was known then. */
-type Refused = Pick<Sending, 'atMs' | 'wasQuotaKnown'>;
+export type Refused = Pick<Sending, 'atMs' | 'wasQuotaKnown'>;
 
 const SHRINK = 0.75;
 /** With this many times as many requests the limit turns out to be larger. */

@@ -4,9 +4,8 @@ import { FixedWindow } from './candidates/fixed-window.ts';
 import { SlidingCounter } from './candidates/sliding-counter.ts';
 import { SlidingLog } from './candidates/sliding-log.ts';
 import { TokenBucket } from './candidates/token-bucket.ts';
-import { LearnedLimit } from './learned-limit.ts';
+import { LearnedLimit, type Refused } from './learned-limit.ts';
 import { OthersPace } from './others-pace.ts';
-import type { Sending } from './outstanding.ts';
 import { type Reset, WindowReset } from './window-reset.ts';
 
 const MOST_DOUBT = 4;
@@ -423,10 +422,10 @@ export class QuotaWindow {
   }
 
   /** Learns a limit from a refused request, unless a Remaining is known or a weighted counter explains the refusal. */
-  learnLimit(sending: Pick<Sending, 'atMs' | 'wasQuotaKnown'>, nowMs: number): void {
+  learnLimit(refused: Refused, nowMs: number): void {
     if (this.isKnown || (this.lead === this.#counter && this.lead.free(nowMs) < 1)) return;
     this.#learned ??= new LearnedLimit(this.lengthMs);
-    this.#learned.refuse(this.#log, sending, nowMs);
+    this.#learned.refuse(this.#log, refused, nowMs);
   }
 
   reopen(nowMs: number): void {

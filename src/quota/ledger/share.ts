@@ -13,12 +13,7 @@ export function shareOf(limit: number | undefined, share: number): number {
 
 /** The window that a share is a part of. */
 type SharedWindow = Pick<QuotaWindow, 'limit' | 'lengthMs' | 'turnedAtMs'>;
-
-/** The windows of a ledger. */
-interface SharedWindows {
-  minute: SharedWindow;
-  day: SharedWindow;
-}
+type SharedWindows = Record<'minute' | 'day', SharedWindow>;
 
 /** The requests of one client that count towards its share of minute and day. */
 export class Share {

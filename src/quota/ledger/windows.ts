@@ -13,9 +13,6 @@ export interface QuotaSettings {
   share: number | { low: number };
 }
 
-/** What is known of a key's quota, in the form in which it is reported to other processes. */
-type Observed = Pick<LeaseRequest, 'plan' | 'limitPerDay' | 'minute' | 'day'>;
-
 /** A Reset further away than this cannot be the minute's. */
 export const LONGEST_MINUTE_MS = 120_000;
 /** If `Date` is right, the minute's Reset is at most this far ahead, since both are cut to whole seconds. */
@@ -84,7 +81,7 @@ export class Windows {
   }
 
   /** What is reported to other processes: the limits cut to the share; then also the whole limit of the day. */
-  observed(nowMs: number): Observed {
+  observed(nowMs: number): Pick<LeaseRequest, 'plan' | 'limitPerDay' | 'minute' | 'day'> {
     const { plan } = this.#settings;
     const share = this.#share;
     const minute = this.minute.observed(nowMs);
