@@ -338,10 +338,8 @@ export class QuotaWindow {
     this.#counterFrom(nowMs);
     this.#window ??= this.#include(new FixedWindow(this.#planned, this.lengthMs, this.#log.sent(nowMs)));
     const kind = this.#reset.kindOf(reset);
-    if (kind === 'lasting') {
-      this.#reset.widenMargin();
-      this.#window.resume();
-    } else if (kind !== 'same') {
+    if (kind === 'lasting') this.#window.resume();
+    else if (kind !== 'same') {
       const seen = this.#reset.compare(reset, reading);
       this.#weigh(this.candidates.map((candidate) => candidate.misfitOfReset(seen)));
     }

@@ -80,15 +80,12 @@ export class WindowReset {
   }
 
   observe(reset: Reset, kind: ResetKind): void {
+    // A window that had seemed to end lasts: `Date` is ahead.
+    if (kind === 'lasting') this.#marginMs = Math.min(MOST_MARGIN_MS, Math.max(LEAST_WIDENED_MS, 2 * this.#marginMs));
     const endsAtMs = reset.endsAtMs + this.#marginMs;
     this.endsAtMs = kind === 'same' ? Math.min(this.endsAtMs, endsAtMs) : endsAtMs;
     const { atMs } = kind === 'same' || kind === 'lasting' ? (this.#latest ?? reset) : reset;
     this.current = { ...reset, atMs, endsAtMs: this.endsAtMs };
     this.#latest = this.current;
-  }
-
-  /** A window that had seemed to end lasts: `Date` is ahead. */
-  widenMargin(): void {
-    this.#marginMs = Math.min(MOST_MARGIN_MS, Math.max(LEAST_WIDENED_MS, 2 * this.#marginMs));
   }
 }

@@ -45,7 +45,6 @@ describe('WindowReset', () => {
   test('waits longer for the end of a window that lasted: half a second, then twice as long each time, for five seconds at most', () => {
     const reset = reported();
     const margins = Array.from({ length: 5 }, () => {
-      reset.widenMargin();
       reset.observe(at(MINUTE_MS), 'lasting');
       return reset.endsAtMs - MINUTE_MS;
     });
