@@ -1,5 +1,5 @@
 import { type ObservedWindow, UNLIMITED } from '../../quota-store.ts';
-import { type Candidate, type Outcome, PRECISION_MS, type Seen } from './candidates/candidate.ts';
+import { type Candidate, type Outcome, PRECISION_MS, type Seen, wholeRequests } from './candidates/candidate.ts';
 import { FixedWindow } from './candidates/fixed-window.ts';
 import { SlidingCounter } from './candidates/sliding-counter.ts';
 import { SlidingLog } from './candidates/sliding-log.ts';
@@ -16,8 +16,6 @@ const PARTS_AT_ONCE = 12;
 /** Without a Reset, a Remaining expires after this time, since others may have stopped; the time doubles with each Remaining of 0. */
 const LEAST_EXPIRY_MS = 250;
 const MOST_EXPIRY_MS = 4_000;
-/** By how much a level may fall short of a whole request and still count as one: levels are sums of fractions. */
-const ROUNDING = 1e-6;
 
 /** Shared by all windows until their first Remaining, which many keys never have of the day. */
 const NO_OTHERS = new OthersPace();
@@ -447,8 +445,4 @@ export class QuotaWindow {
     });
     for (const candidate of this.candidates) candidate.doubt = Math.min(MOST_DOUBT, candidate.doubt - least);
   }
-}
-
-function wholeRequests(level: number): number {
-  return Math.floor(level + ROUNDING);
 }

@@ -1,14 +1,11 @@
 import { DAY_MS, MINUTE_MS } from '../../contract/plans.ts';
-import { PRECISION_MS } from './candidates/candidate.ts';
+import { PRECISION_MS, wholeRequests } from './candidates/candidate.ts';
 import { SlidingLog } from './candidates/sliding-log.ts';
 import type { QuotaWindow } from './quota-window.ts';
 
-/** By how much a share may fall short of a whole request and still count as one: 0.57 of 100 is 56.99999999999999. */
-const ROUNDING = 1e-6;
-
 /** A share of a limit, in requests: at least one; infinite if the plan sets no limit. */
 export function shareOf(limit: number | undefined, share: number): number {
-  return limit === undefined ? Number.POSITIVE_INFINITY : Math.max(1, Math.floor(limit * share + ROUNDING));
+  return limit === undefined ? Number.POSITIVE_INFINITY : Math.max(1, wholeRequests(limit * share));
 }
 
 /** The window that a share is a part of. */

@@ -2,6 +2,8 @@
 export const PRECISION_MS = 1500;
 /** By how much a Remaining is too small on average, since it is cut to whole requests. */
 export const HALF_A_REQUEST = 0.5;
+/** By how much a number may fall short of a whole request and still count as one: 0.57 of 100 is 56.99999999999999. */
+const ROUNDING = 1e-6;
 /** By how much a candidate may open later than Retry-After says, or earlier, in addition to the time that the answer took. */
 const LATE_MS = 2_500;
 const EARLY_MS = 3_500;
@@ -222,4 +224,9 @@ export abstract class Candidate {
     this.expected = this.offset ?? this.expected;
     this.offset = undefined;
   }
+}
+
+/** How many whole requests a level or a part of a limit is. */
+export function wholeRequests(requests: number): number {
+  return Math.floor(requests + ROUNDING);
 }
