@@ -1,11 +1,10 @@
 import { monotonicMs } from '../../clock/monotonic.ts';
+import { LONGEST_WINDOW_MS } from '../../contract/limits.ts';
 import type { ApiKeySource } from '../../options/client-options.ts';
 import type { QuotaStore } from '../../quota-store.ts';
 import type { QuotaSettings } from '../ledger/windows.ts';
 import { Gate } from './gate.ts';
 
-/** What a gate knows no longer matters after it has been unused for this long. */
-const UNUSED_AFTER_MS = 25 * 3_600_000;
 const SWEEP_EVERY_MS = 60_000;
 
 /** The address and key of a gate. */
@@ -50,7 +49,7 @@ function sweep(nowMs: number): void {
   for (const [address, entries] of byAddress) {
     for (const [apiKey, entry] of entries) {
       // All later entries were used even more recently.
-      if (nowMs - entry.usedAtMs <= UNUSED_AFTER_MS) break;
+      if (nowMs - entry.usedAtMs <= LONGEST_WINDOW_MS) break;
       entries.delete(apiKey);
       const gate = gateIn(entry);
       if (gate) entries.set(apiKey, { ...entry, gate: heldFor(gate), usedAtMs: nowMs });
@@ -64,11 +63,11 @@ function gateIn({ gate }: Entry): Gate | undefined {
 }
 
 /**
- * A gate that has been unused for long is held weakly, unless its key is still closed. Old versions of workerd have no `WeakRef`, but no
- * isolate of theirs lives so long.
+ * A gate whose windows have all ended since it was used is held weakly, unless its key is still closed. Old versions of workerd have no
+ * `WeakRef`, but no isolate of theirs lives so long.
  */
 function heldFor(gate: Gate): Entry['gate'] {
-  const mayGo = gate.idleMs > UNUSED_AFTER_MS && gate.quotaOf().closedUntil === undefined;
+  const mayGo = gate.idleMs > LONGEST_WINDOW_MS && gate.quotaOf().closedUntil === undefined;
   if (mayGo) gate.rest();
   return mayGo && globalThis.WeakRef ? new WeakRef(gate) : gate;
 }
