@@ -105,7 +105,7 @@ export class Permit {
   cancel(): void {
     this.#permits.ledger.unsend(this.#sending, this.#permits.clock.now());
     this.#share?.remove();
-    this.#permits.leaseClient?.cancel(this.slot);
+    this.slot?.client.cancel(this.slot);
     this.#permits.release(this);
   }
 

@@ -141,9 +141,9 @@ export class LeaseClient {
   }
 
   /** A request was not sent after all. Its slot is free again if it is one of the current lease. */
-  cancel(slot: Slot | undefined): void {
-    if (slot?.lease !== this.#lease) return;
-    this.#lease.giveBack();
+  cancel({ lease }: Slot): void {
+    if (lease !== this.#lease) return;
+    lease.giveBack();
     this.#watchIdleSlots();
   }
 
