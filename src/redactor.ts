@@ -8,6 +8,8 @@ export const KEPT_TEXT = 4096;
 const HIDDEN = '***';
 // C0, DEL, C1, the marks that change the direction of the text around them, and the separators of lines and paragraphs.
 export const CONTROLS = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]+/gu;
+// Also what shows nothing, such as a zero-width space. It stays in a text: emoji and some scripts need it.
+const UNSEEN = /[\p{Cc}\p{DI}\u2028\u2029]+/gu;
 
 /** A text that can move no cursor, forge no line and turn no text around: each run of such characters is replaced. */
 export function withoutControls(text: string, replacement = ' '): string {
@@ -43,12 +45,12 @@ export class Redactor {
     return left;
   }
 
-  /** Hides the key, even if control characters split it, replaces these by a space and cuts the text to `most` bytes of UTF-8. */
+  /** Hides the key, even if control or invisible characters split it, replaces controls by a space and cuts the text to `most` bytes of UTF-8. */
   clean(text: string, most = KEPT_TEXT): string {
     const hidden = this.hide(text);
-    const joined = unescaped(asWritten(hidden), CONTROLS);
-    const hasControls = joined.plain.length < hidden.length;
-    const visible = (hasControls ? this.hide(withoutControls(this.#cutKeys(hidden, joined))) : hidden).trim();
+    const joined = unescaped(asWritten(hidden), UNSEEN);
+    const hasUnseen = joined.plain.length < hidden.length;
+    const visible = (hasUnseen ? this.hide(withoutControls(this.#cutKeys(hidden, joined))) : hidden).trim();
     // A character of which only some bytes fit is left out.
     return visible.slice(0, new TextEncoder().encodeInto(visible, new Uint8Array(most)).read);
   }

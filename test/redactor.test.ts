@@ -93,6 +93,17 @@ describe('Redactor.clean', () => {
     expect(knowing('psk_live_abcdefgh').clean([...'a psk_live_abcdefgh b'].join('\0'))).toBe('a   ***  b');
   });
 
+  test.each([
+    ['zero-width space', '\u200b'],
+    ['zero-width joiner', '\u200d'],
+    ['soft hyphen', '\u00ad'],
+    ['byte order mark', '\ufeff'],
+    ['variation selector', '\ufe0f'],
+  ])('hides a key that an invisible %s splits, and keeps it elsewhere', (_name, invisible) => {
+    const text = `a${invisible}b`;
+    expect(knowing('psk_live_abcdefgh').clean(`${text} psk_live_abc${invisible}defgh ${text}`)).toBe(`${text} *** ${text}`);
+  });
+
   test('cuts the text to the given number of bytes, between two characters', () => {
     expect(new Redactor().clean('x'.repeat(20), 10)).toBe('x'.repeat(10));
     expect(new Redactor().clean('🐈'.repeat(3), 11)).toBe('🐈🐈');
