@@ -343,7 +343,8 @@ export class QuotaWindow {
     }
     if (kind === 'next') for (const candidate of this.candidates) candidate.turn(nowMs, unanswered + 1);
     this.#reset.observe(reset, kind);
-    const { endsAtMs } = this.#reset;
+    const { endsAtMs, isPresumed } = this.#reset;
+    if (isPresumed) this.#window.beganBy(endsAtMs - this.lengthMs);
     if (kind === 'first') {
       // The earliest end: requests sent before the window do not count in it.
       const beganAtMs = Math.min(endsAtMs, nowMs + reset.atMs - serverMs) - this.lengthMs;

@@ -30,6 +30,8 @@ export class WindowReset {
   current: Reset | undefined;
   /** When the current window ends, on our clock. If its Reset is unknown, it is presumed to have begun when the last one ended. */
   endsAtMs = Number.POSITIVE_INFINITY;
+  /** Whether the current window began at an end that was only presumed: it may have begun before. */
+  isPresumed = false;
   readonly #lengthMs: number;
   // The latest Reset, of the current window or an earlier one.
   #latest: Reset | undefined;
@@ -42,6 +44,7 @@ export class WindowReset {
 
   /** The current window has ended. */
   pass(nowMs: number): void {
+    this.isPresumed = !this.current;
     this.current = undefined;
     this.endsAtMs = nowMs + this.#lengthMs;
   }

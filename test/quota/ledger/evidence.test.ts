@@ -59,6 +59,19 @@ describe('Ledger, after it observed a Remaining,', () => {
     expect(story.ledger.look(story.nowMs, 0)).toMatchObject({ free: 0, at: expect.closeTo(NOON_MS + 60_000, -2) });
   });
 
+  test('uses the next window if the last one only seemed to begin late, after failures without headers', () => {
+    const story = new Story().answer({ limit: 60, remaining: 59, ...RESET });
+    for (const atMs of [70_000, 135_000]) {
+      story.nowMs = NOON_MS + atMs;
+      story.answer({ status: 503 });
+    }
+    story.nowMs = NOON_MS + 150_000;
+    for (let remaining = 59; remaining >= 0; remaining--) story.answer({ limit: 60, remaining, resetAtMs: NOON_MS + 180_000 });
+    expect(story.free).toBe(0);
+    story.nowMs = NOON_MS + 182_000;
+    expect(story.free).toBe(1);
+  });
+
   test('keeps two requests in flight on a plan of five, and eight on one of sixty, while no header reports the day', () => {
     const mostOn = (requestsPerMinute: number) =>
       new Story({ plan: { requestsPerMinute, requestsPerDay: 1_000 } }).answer({

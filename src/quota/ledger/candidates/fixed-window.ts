@@ -70,6 +70,11 @@ export class FixedWindow extends Candidate {
     this.#sent = Math.min(this.#sent, unanswered);
   }
 
+  /** Its last turn was seen late, if at all: the next one does not come too early. */
+  beganBy(atMs: number): void {
+    this.#turnedAtMs = Math.min(this.#turnedAtMs, atMs);
+  }
+
   /** Takes a request from the count that was in flight at the turn: its answer shows that it was counted before. */
   countBefore(sentAtMs: number): void {
     if (sentAtMs < this.#turnedAtMs) this.remove();
