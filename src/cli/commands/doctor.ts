@@ -144,7 +144,8 @@ function inOptions(finding: Finding, source: string): Finding {
   const message = messageLine(finding.message);
   const { check, advice, facts } = finding;
   if (check === 'address') return { ...finding, message: `${message} (${source})`, facts: { ...facts, source } };
-  const isUnnamed = advice === undefined && facts?.status !== undefined && facts.code !== undefined;
+  // A note has no advice, since another finding explains it.
+  const isUnnamed = isProblem(finding) && advice === undefined && facts?.status !== undefined && facts.code !== undefined;
   return { ...finding, message, ...(isUnnamed && { advice: adviceOnUnnamed(facts.status) }) };
 }
 
