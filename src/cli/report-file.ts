@@ -62,22 +62,27 @@ export class ReportFile {
 
   /** Whether the file holds no report yet. */
   async isEmpty(): Promise<boolean> {
-    return ((await found(this.#path))?.size ?? 0) === 0;
+    return ((await this.#found())?.size ?? 0) === 0;
   }
 
   /** Whether the file still is what `write` wrote, and not the report of another run. */
   async isOwn(): Promise<boolean> {
-    const [now, then] = [await found(this.#path), this.#written];
+    const [now, then] = [await this.#found(), this.#written];
     return now?.ino === then?.ino && now?.mtimeMs === then?.mtimeMs;
   }
 
   async write(parts: ReportParts): Promise<void> {
     try {
       await replaceFile(this.#path, this.#format(parts));
-      this.#written = await found(this.#path);
+      this.#written = await this.#found();
     } catch (error) {
       throw new Error(`Cannot write --report ${this.#path}: ${messageOf(error)}`, { cause: error });
     }
+  }
+
+  /** What is at the path; undefined also if the system cannot tell, as it then cannot write there, which `write` reports. */
+  #found(): Promise<Stats | undefined> {
+    return found(this.#path).catch(() => undefined);
   }
 }
 

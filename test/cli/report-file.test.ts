@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { appendFileSync } from 'node:fs';
-import { chmod, chown, mkdir, open, readdir, readFile, readlink, stat, symlink, writeFile } from 'node:fs/promises';
+import { appendFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmod, chown, mkdir, open, readdir, readFile, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { describe, expect, test, vi } from 'vitest';
 import { openState } from '../../src/cli/state.ts';
 import { FakeTerminal } from './support/fake-terminal.ts';
@@ -341,6 +341,34 @@ describe('--report', () => {
     expect(err).toMatch(
       /^petstore: Cannot write --report r\.txt: E.*\npetstore: Cannot use in\.csv: it would take pet 1 from 5 to -9;.*\n$/,
     );
+  });
+
+  test.skipIf(process.platform === 'win32')('whose folder became a file is told beside the result, also of a finished job', async () => {
+    const { served, sync, run, file } = await jobFolder();
+    const rows = 'petId,quantity\n1,9\n';
+    const words = ['--report', file('d/r.json'), '--journal', file('j')];
+    await mkdir(file('d'));
+    const replaceFolder = () => {
+      rmSync(file('d'), { recursive: true });
+      writeFileSync(file('d'), '');
+    };
+    served.sandbox.faults.add({ delayMs: 0, when: ({ method }) => method === 'PATCH' && replaceFolder() === undefined });
+    const why = 'petstore: Cannot write --report d/r.json: ENOTDIR: .*';
+    const unread = await sync(rows, words, new FakeTerminal({ stdoutError: 'ENOSPC' }));
+    expect(unread).toEqual({
+      code: 1,
+      out: '',
+      err: expect.stringMatching(`^${why}\npetstore: Cannot write .*; the result: 1 updated, .*\n$`),
+    });
+    await rm(file('d'));
+    await mkdir(file('d'));
+    const terminal = new FakeTerminal();
+    vi.spyOn(terminal, 'stdin', 'get').mockImplementation(async function* () {
+      replaceFolder();
+      yield new TextEncoder().encode(rows);
+    });
+    const finished = await run(['sync', '-', ...words], terminal);
+    expect(finished).toMatchObject({ code: 1, out: expect.stringMatching(/^1 updated, /), err: expect.stringMatching(`\n${why}\n$`) });
   });
 
   test('tells all results of a run whose result could not be written to stdout', async () => {
