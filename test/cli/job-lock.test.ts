@@ -1,5 +1,6 @@
+import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Interruption } from '../../src/cli/exit-code.ts';
 import { takeLock } from '../../src/cli/job-lock.ts';
 import { type LockExchange, openState, type SharedState } from '../../src/cli/state.ts';
@@ -82,6 +83,20 @@ describe('--lock', () => {
     terminal.interrupt();
     read?.();
     expect(await running).toEqual({ code: 0, out: '1 updated, 0 unchanged, 0 missing, 0 failed, 0 pending\n', err: '' });
+  });
+
+  test('is released once the report is written', async () => {
+    const { sync, file } = await jobFolder();
+    const { change } = QuotaFile.prototype;
+    const seen: [string, boolean][] = [];
+    const spy = vi.spyOn(QuotaFile.prototype, 'change').mockImplementation(function (this: QuotaFile, ...args) {
+      seen.push([args[0], existsSync(file('r.txt'))]);
+      return Reflect.apply(change, this, args);
+    });
+    onTestFinished(() => spy.mockRestore());
+    const words = ['--lock', 'restock', '--quota-store', `file:${file('q.db')}`, '--report', file('r.txt')];
+    expect((await sync('petId,adjust\n1,1\n', words)).code).toBe(0);
+    expect(seen.filter(([name]) => name === 'lock:restock').map(([, isReported]) => isReported)).toEqual([false, true]);
   });
 
   test.each([

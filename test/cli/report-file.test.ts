@@ -240,12 +240,16 @@ describe('--report', () => {
     expect(await stat(file('r.json'))).toMatchObject({ uid, gid, mode: 0o100_666 });
   });
 
-  test.each([[[]], [['--dry-run']]])(
-    'is written before the result, whose reader may pause, so that a later run replaces it: %j',
-    async (words) => {
+  test.each([
+    [[], {}, 0],
+    [['--dry-run'], {}, 0],
+    [[], { stdoutError: 'ENOSPC' }, 1],
+  ])(
+    'is written before the result, whose reader may pause, so that a later run replaces it: %j, stdout %j',
+    async (words, stdout, exitCode) => {
       const { sync, file } = await jobFolder();
       const all = ['--report', file('r.json'), ...words];
-      const terminal = new FakeTerminal();
+      const terminal = new FakeTerminal(stdout);
       const write = terminal.stdout.write.bind(terminal.stdout);
       let read: (() => void) | undefined;
       terminal.stdout.write = (text, done) => {
@@ -258,7 +262,7 @@ describe('--report', () => {
       await sync('petId,quantity\n2,8\n', all);
       terminal.stdout.write = write;
       read?.();
-      expect((await running).code).toBe(0);
+      expect((await running).code).toBe(exitCode);
       expect(JSON.parse(await readFile(file('r.json'), 'utf8')).changes).toMatchObject([{ petId: 2, to: 8 }]);
     },
   );
