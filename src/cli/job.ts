@@ -132,14 +132,26 @@ async function withReport(run: Run, { work, release }: Work): Promise<ExitCode> 
   // A run of a job that was finished earlier does nothing, so it does not replace the report of an earlier run.
   const isKept = file !== undefined && done.report?.finishedAt !== undefined && !(await file.isEmpty());
   const write = async (end: End) => (isKept ? undefined : await file?.write(reportParts(run, end)));
-  let unwritten = await write(done).then(() => undefined, failed);
+  let unwritten = await failureOf(() => write(done));
   await release();
-  const end: End = { ...done, ...(await done.print?.().then(() => undefined, failed)) };
-  if (end.error !== done.error && (await file?.isOwn())) unwritten = await write(end).then(() => undefined, failed);
+  const unprinted = await failureOf(() => done.print?.());
+  const end = { ...done, ...unprinted };
+  if (unprinted && (await file?.isOwn())) unwritten = await failureOf(() => write(end));
   if (isKept) tell(run.terminal, `petstore: --report ${report} keeps its report of the earlier run`);
-  if (unwritten && 'error' in end) tell(run.terminal, `petstore: ${explainError(unwritten.error)}`);
-  if (unwritten || 'error' in end) throw 'error' in end ? end.error : unwritten?.error;
+  if (unwritten && 'error' in end) tell(run.terminal, `petstore: ${unwritten.ending}`);
+  const failure = 'error' in end ? end : unwritten;
+  if (failure) throw failure.error;
   return end.exitCode;
+}
+
+/** How a step fails; undefined if it does not. */
+async function failureOf(step: () => unknown): Promise<End | undefined> {
+  try {
+    await step();
+    return undefined;
+  } catch (error) {
+    return failed(error);
+  }
 }
 
 function failed(error: unknown): End {
@@ -207,17 +219,8 @@ async function dryRun(run: Run): Promise<End> {
   const quota = quotaFor(settings.priority ?? 'low', client.quota);
   const parts = { report, quota, name: job.name, options, terminal, signal, rejected, isNothingSent };
   const print = () => writePlan(planned?.changes ?? [], parts);
-  return { report, ending, exitCode: rejected > 0 ? EXIT.partlyDone : EXIT.done, ...(planned && refusal(run, planned)), print };
-}
-
-/** How a run would be refused, if it would be. */
-function refusal(run: Run, planned: Planned): End | undefined {
-  try {
-    refuse(run, planned);
-    return undefined;
-  } catch (error) {
-    return failed(error);
-  }
+  const refusal = await failureOf(() => planned && refuse(run, planned));
+  return { report, ending, exitCode: rejected > 0 ? EXIT.partlyDone : EXIT.done, ...refusal, print };
 }
 
 interface Planned {
