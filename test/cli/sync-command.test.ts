@@ -752,6 +752,19 @@ describe('bad input', () => {
     ]);
   });
 
+  test('stdin whose disk fails while it is read, with its name, and as a failure', async () => {
+    const terminal = new FakeTerminal();
+    vi.spyOn(terminal, 'stdin', 'get').mockImplementation(async function* () {
+      yield new TextEncoder().encode('petId,quantity\n1,9\n');
+      throw Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO' });
+    });
+    expect([await runCli(['sync', '-'], terminal), terminal.err]).toEqual([
+      1,
+      'petstore: Cannot use stdin: it cannot be read (EIO) (--verbose shows more)\n',
+    ]);
+    expect(requests()).toEqual([]);
+  });
+
   test('a variable that is not set, as the path', async () => {
     const terminal = new FakeTerminal();
     expect([await runCli(['sync', ''], terminal), terminal.err]).toEqual([2, 'petstore: Cannot use "": there is no such file\n']);

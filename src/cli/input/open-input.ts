@@ -27,7 +27,7 @@ export interface InputSource {
 export async function* inputText(path: string, { terminal, signal }: InputSource): AsyncGenerator<string> {
   const name = inputName(path);
   const decoder = new TextDecoder('utf-8', { fatal: true });
-  for await (const bytes of path === '-' ? terminal.stdin : fileBytes(path, signal)) {
+  for await (const bytes of path === '-' ? stdinBytes(terminal) : fileBytes(path, signal)) {
     const text = decode(decoder, bytes, name);
     if (text !== '') yield text;
   }
@@ -62,6 +62,15 @@ async function* concat(head: string, rest: AsyncIterator<string>): AsyncGenerato
 /** How messages name an input. */
 export function inputName(path: string): string {
   return path === '-' ? 'stdin' : path || '""';
+}
+
+/** An error of stdin is none of the arguments, whatever its code. */
+async function* stdinBytes({ stdin }: Terminal): AsyncGenerator<Uint8Array> {
+  try {
+    yield* stdin;
+  } catch (error) {
+    throw new Error(`Cannot use ${inputName('-')}: ${unreadable(textOf(error, 'code') ?? '')}`, { cause: error });
+  }
 }
 
 async function* fileBytes(path: string, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array> {
