@@ -4,7 +4,6 @@ import { mkdtemp, open, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { Writable } from 'node:stream';
-import { text } from 'node:stream/consumers';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { build } from 'esbuild';
@@ -176,8 +175,6 @@ describe('petstore mcp', () => {
   });
 
   test('answers a bad request with its id, and says in words what is wrong with its params', async () => {
-    const host = spawn(process.execPath, [cli.file, 'mcp', '--sandbox']);
-    onTestFinished(() => void host.kill());
     const bad = [
       { id: 7, method: 5 },
       { id: 'a', method: 'tools/call', params: [1] },
@@ -185,8 +182,10 @@ describe('petstore mcp', () => {
       { id: 8, method: 'tools/call' },
       { id: 9, method: 'tools/call', params: { name: 5 } },
     ].map((request) => JSON.stringify({ jsonrpc: '2.0', ...request }));
-    host.stdin.end(`${bad.join('\n')}\n`);
-    const answers = (await text(host.stdout)).trimEnd().split('\n');
+    // Its stdin comes in parts of lines.
+    const terminal = new FakeTerminal({ stdin: `${bad.join('\n')}\n` });
+    await runCli(['mcp', '--sandbox'], terminal);
+    const answers = terminal.out.trimEnd().split('\n');
     const invalid = { code: -32600, message: expect.stringMatching(/^Invalid Request: /) };
     const params = (what: string) => ({ code: -32602, message: `Invalid params: ${what}` });
     expect(answers.map((line) => JSON.parse(line))).toEqual([
@@ -332,8 +331,8 @@ describe('petstore mcp', () => {
 
   test('applies no plan that it did not show, and none that would now change something else', async () => {
     const { call } = await startAgent(withJournals());
-    expect(await call('apply_plan', { planId: 'made-up' })).toBe(
-      'Cannot apply the plan "made-up": it is not among the last 100 plans that were shown; make a new one with plan_updates',
+    expect(await call('apply_plan', { planId: 'made-up'.repeat(100) })).toBe(
+      'Cannot apply the plan "made-upmade-upmade-upmade-upmade-upmade-": it is not among the last 100 plans that were shown; make a new one with plan_updates',
     );
     const { planId } = await call('plan_updates', { updates: [{ petId: 1, adjust: 3 }] });
     served.sandbox.inventory.set(1, { quantity: 10 });
