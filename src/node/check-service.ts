@@ -99,7 +99,7 @@ function checkProxy(proxy: NamedProxy | undefined, isUsed: boolean): Finding {
   const facts = { variable, proxy: shown, isUsed };
   if (isUsed) return { check: 'proxy', outcome: 'ok', message: `${shown}, which ${variable} names`, facts };
   const message = `${variable} names ${shown}, but Node's fetch does not use it`;
-  const advice = 'set NODE_USE_ENV_PROXY=1 before Node starts, if the service has to be reached through it';
+  const advice = 'set NODE_USE_ENV_PROXY=1 before Node starts, if requests need it';
   return { check: 'proxy', outcome: 'note', message, advice, see: GUIDES.proxy, facts };
 }
 

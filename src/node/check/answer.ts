@@ -60,7 +60,7 @@ function failureOf(error: unknown): PetStoreError {
 
 function unreadable({ status }: Response, { message: why, code }: PetStoreError): Finding {
   const message = `it answered ${status}, but its body could not be read: ${why}`;
-  const advice = 'try again later; a proxy in between may cut or change answers';
+  const advice = 'try again later; a proxy may cut or change answers';
   return { check: 'answer', outcome: 'problem', message, advice, see: GUIDES.connection, facts: { status, code } };
 }
 
@@ -145,9 +145,7 @@ export function judgeLimits({ status, headers }: Response, { plan, receivedAtMs,
   if (lacking.length === 0) return { check: 'limits', outcome: 'ok', message: `${remaining} of ${limit} requests are left`, facts };
   const message = `in the headers of the limits, ${lacking.join(', ')}`;
   const advice =
-    plan === 'learned'
-      ? 'give the plan: without it and without these headers, the free plan is assumed'
-      : 'a proxy in between may drop them';
+    plan === 'learned' ? 'give the plan: without it and without these headers, the free plan is assumed' : 'a proxy may drop them';
   return { check: 'limits', outcome: plan === 'learned' ? 'problem' : 'note', message, advice, see: GUIDES.limits, facts };
 }
 
@@ -170,7 +168,7 @@ export function judgePlan(headers: Headers, plan: Plan): Finding {
   if (told === undefined || told === minute || told === day) return { check: 'plan', outcome: 'ok', message: given, facts };
   const isLess = told < minute;
   const message = `${given}, but the service says ${told}`;
-  const advice = isLess ? 'give the plan of this key: the smaller limit counts' : 'give a larger plan: this one slows the client down';
+  const advice = isLess ? 'give the plan of this key: the smaller limit counts' : 'give a larger plan: this one is slower';
   return { check: 'plan', outcome: isLess ? 'problem' : 'note', message, advice, see: GUIDES.limits, facts };
 }
 
@@ -189,7 +187,7 @@ export function judgeClock({ status, headers }: Response, receivedAtMs: number):
   const { dateMs } = readAnswer(status, headers, receivedAtMs);
   if (dateMs === undefined) {
     const message = 'the answer has no valid `Date`: resets are read by the clock of this machine';
-    return { check: 'clock', outcome: 'note', message, advice: 'keep the clock of this machine synchronised', see: GUIDES.clock };
+    return { check: 'clock', outcome: 'note', message, advice: 'synchronise the clock of this machine', see: GUIDES.clock };
   }
   const offsetMs = receivedAtMs - dateMs;
   const apartMs = Math.abs(offsetMs);
@@ -198,6 +196,6 @@ export function judgeClock({ status, headers }: Response, receivedAtMs: number):
   const shownMs = apartMs > 3_600_000 ? Math.round(apartMs / 60_000) * 60_000 : apartMs;
   const message = `this machine is ${duration(shownMs)} ${offsetMs > 0 ? 'ahead of' : 'behind'} the service, which is allowed for`;
   const isFar = apartMs > FAR_APART_MS;
-  const advice = 'set the clock of this machine; if it is right, that of the service is wrong';
+  const advice = 'set the clock of this machine, unless it is right';
   return { check: 'clock', outcome: isFar ? 'problem' : 'note', message, advice, see: GUIDES.clock, facts: { offsetMs } };
 }

@@ -37,7 +37,7 @@ export async function checkTls(socket: Duplex, address: URL): Promise<Finding> {
 }
 
 function adviceWithoutHandshake(code: string): Pick<Finding, 'advice' | 'see'> {
-  if (code === 'ETIMEDOUT') return { advice: 'check firewalls and VPNs in between, and the MTU', see: GUIDES.connection };
+  if (code === 'ETIMEDOUT') return { advice: 'check firewalls, VPNs and the MTU', see: GUIDES.connection };
   if (code === NO_TLS) return { advice: checkScheme('https:'), see: GUIDES.connection };
   if (/PROTOCOL_VERSION$|UNSUPPORTED_PROTOCOL$/.test(code)) return { advice: 'let the server take TLS 1.2 or 1.3', see: GUIDES.connection };
   const advice = 'the certificate may not be issued yet: wait, or re-verify the domain; else check the port';

@@ -76,7 +76,7 @@ test('checkWay waits no longer than its patience for a handshake', async () => {
     check: 'tls',
     outcome: 'problem',
     message: 'the TLS handshake failed: ETIMEDOUT',
-    advice: 'check firewalls and VPNs in between, and the MTU',
+    advice: 'check firewalls, VPNs and the MTU',
   });
 });
 
