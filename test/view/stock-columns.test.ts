@@ -98,6 +98,14 @@ describe('the columns of a second list', () => {
     ]);
   });
 
+  test('hold each pet of a list that follows none, also if an update came before its first items', () => {
+    const before = new StockColumns();
+    const after = before.successor();
+    before.with({ petId: 1, quantity: 5, status: 'sold' });
+    after.add(first.slice(0, 3).toReversed());
+    expect(itemsOf(after)).toEqual(first.slice(0, 3).toReversed());
+  });
+
   test.each([0, 10, 70_000])('that stay %i keep no more than as much again of what is gone', async (size) => {
     const measure = async () => {
       await collectGarbage();
