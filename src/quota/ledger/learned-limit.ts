@@ -1,14 +1,18 @@
+import type { Answer } from '../../contract/limits.ts';
 import type { SlidingLog } from './candidates/sliding-log.ts';
 import type { Sending } from './outstanding.ts';
 
-/** A refused request: when it was sent, and whether the remaining quota was known then. */
-export type Refused = Pick<Sending, 'atMs' | 'wasQuotaKnown'>;
+/** A refused request: when it was sent, whether the remaining quota was known then, and how long the service told it to wait. */
+export type Refused = Pick<Sending, 'atMs' | 'wasQuotaKnown'> & Pick<Answer, 'retryAfterMs'>;
 
 const SHRINK = 0.75;
 /** With this many times as many requests the limit turns out to be larger. */
 const NEAR = 1.5;
 /** A refusal after fewer requests than this may have another cause: it counts only if it repeats. */
 const FEWEST = 5;
+/** The first two with a Retry-After as short as this do not count either: mocks and gateways send such ones. */
+const SHORT_MS = 5_000;
+const MOST_BRIEF = 2;
 /** The factor by which the limit grows in a window without a refusal, up to nine tenths of the number that was refused. */
 const GROWTH = 1.1;
 /** From there on it grows slowly, since the next refusal is near (RFC 9438 section 4.1), but still doubles within half an hour. */
@@ -23,6 +27,8 @@ export class LearnedLimit {
   #most = Number.POSITIVE_INFINITY;
   #atMs = Number.NEGATIVE_INFINITY;
   #refusedAfter = Number.POSITIVE_INFINITY;
+  // How many refusals had a short Retry-After.
+  #brief = 0;
   // The latest refusal after few requests.
   #suspected = { sent: 0, atMs: Number.NEGATIVE_INFINITY };
 
@@ -75,8 +81,12 @@ export class LearnedLimit {
    * Refusals of requests that were sent together count once. A refusal after few requests counts only if the refused one was no probe, and
    * the refusal before came after at least as many. If a refusal took longer than a window, nothing is known of what was sent before it.
    */
-  #isLimit(sent: number, { atMs, wasQuotaKnown }: Refused, nowMs: number): boolean {
+  #isLimit(sent: number, { atMs, wasQuotaKnown, retryAfterMs = Number.POSITIVE_INFINITY }: Refused, nowMs: number): boolean {
     if (sent < 1 || atMs < this.#atMs) return false;
+    if (retryAfterMs <= SHORT_MS && ++this.#brief <= MOST_BRIEF) {
+      this.#atMs = nowMs;
+      return false;
+    }
     if (sent >= FEWEST) return true;
     const suspected = this.#suspected;
     if (!wasQuotaKnown || atMs < suspected.atMs) return false;

@@ -304,7 +304,7 @@ export class Ledger {
     const isDay = (answer.retryAfterMs ?? 0) > LONGEST_MINUTE_MS;
     const refused = isUsedUp ? subject : isDay ? this.windows.day : this.windows.minute;
     if (answer.retryAfterMs !== undefined && this.#cooldown.isFirst) refused.invite(this.#cooldown.untilMs);
-    if (!isUsedUp && (subject !== refused || answer.remaining === undefined)) refused.learnLimit(sending, nowMs);
+    if (!isUsedUp && (subject !== refused || answer.remaining === undefined)) refused.learnLimit({ ...answer, ...sending }, nowMs);
   }
 
   #close(answer: Answer, nowMs: number, isOfDay = false): void {

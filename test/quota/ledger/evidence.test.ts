@@ -87,7 +87,7 @@ describe('Ledger, after a refusal while no header reports what is left,', () => 
   test('allows three quarters of what passed in a minute, until a Remaining is observed', () => {
     const story = new Story({ plan: 'unlimited' });
     for (let sent = 0; sent < 20; sent++) story.answer({});
-    story.answer({ status: 429, retryAfterMs: 1_000 });
+    story.answer({ status: 429, retryAfterMs: 30_000 });
     story.nowMs += 61_000;
     story.answer({});
     for (let sent = 1; sent < 15; sent++) story.answer({});
@@ -103,10 +103,22 @@ describe('Ledger, after a refusal while no header reports what is left,', () => 
     for (const remaining of [900, 890, 880]) story.answer({ limit: 1_000, remaining, ...RESET });
     story.nowMs += 120_000;
     for (let sent = 0; sent < 20; sent++) story.answer({});
-    story.answer({ status: 429, retryAfterMs: 1_000 });
+    story.answer({ status: 429, retryAfterMs: 30_000 });
     story.nowMs += 61_000;
     for (let sent = 0; sent < 15; sent++) story.answer({});
     expect(story.left).toBeLessThanOrEqual(2);
+  });
+
+  test('takes no limit from two refusals that end within seconds, as those of a mock, but from the third', () => {
+    const story = new Story({ plan: 'unlimited' });
+    const left = [1, 2, 3].map(() => {
+      for (let sent = 0; sent < 10; sent++) story.answer({});
+      story.answer({ status: 429, retryAfterMs: 1_000 });
+      story.nowMs += 1_500;
+      story.answer({});
+      return story.left;
+    });
+    expect(left).toEqual([undefined, undefined, 0]);
   });
 });
 
