@@ -70,7 +70,7 @@ export class FixedWindow extends Candidate {
     this.#sent = Math.min(this.#sent, unanswered);
   }
 
-  /** Its last turn was seen late, if at all: the next one does not come too early. */
+  /** Puts the last turn back to this time at the latest: it was seen late, so that the next one would seem to come too early. */
   beganBy(atMs: number): void {
     this.#turnedAtMs = Math.min(this.#turnedAtMs, atMs);
   }
