@@ -5,8 +5,8 @@ import { askedAddress, askedProxy } from './asked-address.ts';
 import { unreadable } from './input/open-input.ts';
 
 /**
- * STATUS stands for that of the answer. ADDRESS stands for the option or variable that set the address, with the address before it if the message does not name it. ROUTE stands
- * for the proxy, if there is one, else for the network.
+ * STATUS stands for the status of the answer. ADDRESS stands for the option or variable that set the address, with the address before it if
+ * the message does not name it. ROUTE stands for the proxy, if there is one, else for the network.
  */
 const ADVICE = {
   authentication: 'check the key in PETSTORE_API_KEY or PETSTORE_API_KEY_FILE: it is not one of this environment, or is banned for a while',

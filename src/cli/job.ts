@@ -76,7 +76,7 @@ interface End {
   ending: string | undefined;
   /** What the command reports as its failure. */
   error?: unknown;
-  /** Prints the result, once the report is written: a reader may pause, and a later run replace the report. */
+  /** Prints the result, once the report is written: its reader may pause, and a later run may replace the report meanwhile. */
   print?: () => Promise<void>;
 }
 

@@ -20,7 +20,10 @@ export function tell(terminal: Terminal, text: string): void {
   StatusLine.of(terminal).tell(messageText(text, terminal));
 }
 
-/** A text in the form of a message: without the key, with a sign for control characters, such as the \r of a script from Windows, and bounded lines. */
+/**
+ * A text in the form of a message: without the key, with a sign for control characters, such as the \r of a script from Windows, and with
+ * the middle of very long lines left out.
+ */
 export function messageText(text: string, terminal: Terminal): string {
   const lines = hideKey(text, terminal).split('\n');
   return lines.map((line) => withoutMiddle(withoutControls(line, '�'))).join('\n');

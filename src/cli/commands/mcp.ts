@@ -70,8 +70,8 @@ const Request = z.object({ id: z.union([z.string(), z.int()]) });
 const Response = z.union([z.looseObject({ result: z.unknown() }), z.looseObject({ error: z.unknown() })]);
 
 /**
- * The answer to a line that the SDK does not take: with the id of the request, if it has one (JSON-RPC 2.0, section 5). A response gets none, not
- * even a bad one, since a host that does the same would answer that answer, and so on for ever.
+ * The answer to a line that the SDK does not take: with the id of the request, if it has one (JSON-RPC 2.0, section 5). A response gets none,
+ * not even a bad one, since a host that does the same would answer that answer, and so on for ever.
  */
 function badLineAnswer(line: string, error: unknown): string {
   if (!(error instanceof SyntaxError || error instanceof $ZodError) || readRecord(Response, line)) return '';
@@ -81,8 +81,8 @@ function badLineAnswer(line: string, error: unknown): string {
 
 const Issues = z.array(z.object({ path: z.array(z.union([z.string(), z.number()])), message: z.string() }));
 
-/** The message of the SDK, which gives what is wrong with the params of a request as JSON, and as an internal error. */
-function inWords(message: JSONRPCMessage): JSONRPCMessage {
+/** A message of the SDK that says in words what is wrong with the params of a request. The SDK says it in JSON, as an internal error. */
+function paramsInWords(message: JSONRPCMessage): JSONRPCMessage {
   const issues = 'error' in message && readRecord(Issues, message.error.message);
   if (!issues) return message;
   const why = issues.map(({ path, message: what }) => `${path.join('.')}: ${what}`).join('; ');
@@ -119,7 +119,7 @@ async function serve(server: McpServer, { terminal, signal, end }: Serving): Pro
   const transport = new StdioServerTransport(input, output);
   const unanswered = new Unanswered(transport);
   const send = transport.send.bind(transport);
-  transport.send = (message) => send(inWords(message));
+  transport.send = (message) => send(paramsInWords(message));
   // The SDK reports a bad line and does not answer it; the messages that it sends cannot have `id: null`.
   let line: Uint8Array[] = [];
   const noteLine = (part: Uint8Array): void => {

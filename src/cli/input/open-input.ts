@@ -64,7 +64,7 @@ export function inputName(path: string): string {
   return path === '-' ? 'stdin' : path || '""';
 }
 
-/** An error of stdin is none of the arguments, whatever its code. */
+/** The bytes of stdin. If they cannot be read, no argument is wrong, whatever the code of the error. */
 async function* stdinBytes({ stdin }: Terminal): AsyncGenerator<Uint8Array> {
   try {
     yield* stdin;
