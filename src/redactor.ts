@@ -45,7 +45,10 @@ export class Redactor {
     return left;
   }
 
-  /** Hides the key, even if control or invisible characters split it, replaces controls by a space and cuts the text to `most` bytes of UTF-8. */
+  /**
+   * Hides the key, even if control characters or invisible ones split it, replaces control characters by a space and cuts the text to `most`
+   * bytes of UTF-8.
+   */
   clean(text: string, most = KEPT_TEXT): string {
     const hidden = this.hide(text);
     const joined = unescaped(asWritten(hidden), UNSEEN);
