@@ -59,7 +59,7 @@ export class SandboxClock {
 
   /**
    * Sets the clock, forwards or backwards. It keeps running from there unless it is held.
-   * @throws {SandboxError} for anything but a number within ±1e13 or such a Date.
+   * @throws {SandboxError} for anything but a number within ±1e13 or a Date within these bounds.
    */
   set(at: number | Date): void {
     const atMs = checkMs(at instanceof Date ? at.getTime() : at, 'the time of the clock');
@@ -70,7 +70,7 @@ export class SandboxClock {
 
   /**
    * Moves the clock forwards. Waits that end in that time end now.
-   * @throws {SandboxError} for anything but a number, and if the clock would show more than 1e13.
+   * @throws {SandboxError} for anything but a number within ±1e13, and if the clock would then show a time beyond these bounds.
    */
   advance(ms: number): void {
     this.set(this.now() + checkMs(ms, 'the time to advance the clock'));

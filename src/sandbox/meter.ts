@@ -41,7 +41,10 @@ export class Meter {
     if (requestsPerDay !== undefined) this.#day = new Count({ policy: rules.dayPolicy, limit: requestsPerDay, lengthMs: DAY_MS, ...told });
   }
 
-  /** Decides on a request at its arrival, and counts it if the rules count at arrival; a refused one always, since its Retry-After tells it. */
+  /**
+   * Decides on a request at its arrival. It counts an admitted request if the rules count at arrival, and a refused one if they count refused
+   * requests: its Retry-After includes it.
+   */
   judge(nowMs: number): Verdict {
     const duringPenalty = nowMs < this.#penaltyUntilMs;
     if (nowMs < this.#bannedUntilMs) return { kind: 'banned', duringPenalty, beginsBan: false, opensAtMs: this.#bannedUntilMs };
