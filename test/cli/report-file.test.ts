@@ -257,7 +257,7 @@ describe('--report', () => {
         return false;
       };
       const running = sync('petId,quantity\n1,7\n', all, terminal);
-      await vi.waitUntil(() => read);
+      await expect.poll(() => read).toBeDefined();
       expect(JSON.parse(await readFile(file('r.json'), 'utf8')).changes).toMatchObject([{ petId: 1, to: 7 }]);
       await sync('petId,quantity\n2,8\n', all);
       terminal.stdout.write = write;
