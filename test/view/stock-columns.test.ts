@@ -106,7 +106,7 @@ describe('the columns of a second list', () => {
     expect(itemsOf(after)).toEqual(first.slice(0, 3).toReversed());
   });
 
-  test.each([0, 10, 70_000])('that stay %i keep no more than as much again of what is gone', async (size) => {
+  test.each([0, 10, 70_000])('with %i pets keep at most as much memory again for pets that are gone', async (size) => {
     const measure = async () => {
       await collectGarbage();
       return process.memoryUsage().arrayBuffers;
