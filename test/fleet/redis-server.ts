@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { Redis } from 'ioredis';
 import { freePort } from '../support/free-port.ts';
 
@@ -17,10 +18,18 @@ export class RedisServer {
     this.#flags = flags;
   }
 
+  /** Starts on another port if the server ends at once, since something else took the port, or the one for the bus of a cluster. */
   static async start(flags: readonly string[] = []): Promise<RedisServer> {
-    const server = new RedisServer(await freePort(), flags);
-    await server.restart();
-    return server;
+    for (let attempt = 1; ; attempt++) {
+      const server = new RedisServer(await freePort(), flags);
+      try {
+        await server.restart();
+        return server;
+      } catch (error) {
+        await server.kill();
+        if (attempt === 3) throw error;
+      }
+    }
   }
 
   get url(): string {
@@ -41,13 +50,18 @@ export class RedisServer {
       'warning',
       ...this.#flags,
     ];
-    this.#child = spawn('redis-server', flags, { stdio: 'ignore' });
-    await this.ask('PING');
+    const child = spawn('redis-server', flags, { stdio: 'ignore' });
+    this.#child = child;
+    const ended = once(child, 'exit').then(([code]) => {
+      throw new Error(`redis-server at port ${this.port} ended with ${code}`);
+    });
+    await Promise.race([this.ask('PING'), ended]);
   }
 
   /** Runs one command over a connection of its own. */
   async ask(command: string, ...words: string[]): Promise<unknown> {
-    const client = new Redis(this.url, { retryStrategy: () => 20, maxRetriesPerRequest: 250 });
+    // For a minute, as long as a busy machine may take.
+    const client = new Redis(this.url, { retryStrategy: () => 20, maxRetriesPerRequest: 3_000 });
     client.on('error', () => {});
     try {
       return await client.call(command, ...words);
