@@ -71,17 +71,12 @@ describe('--lock', () => {
     const { sync, file } = await jobFolder();
     const words = ['--lock', 'restock', '--quota-store', `file:${file('q.db')}`];
     const terminal = new FakeTerminal();
-    const write = terminal.stdout.write.bind(terminal.stdout);
-    let read: (() => void) | undefined;
-    terminal.stdout.write = (text, done) => {
-      read = () => void write(text, typeof done === 'function' ? done : undefined);
-      return false;
-    };
+    const reader = terminal.pauseReader();
     const running = sync('petId,adjust\n1,1\n', words, terminal);
-    await expect.poll(() => read).toBeDefined();
+    await expect.poll(reader.isWaitedFor).toBe(true);
     expect((await sync('petId,adjust\n1,1\n', words)).code).toBe(0);
     terminal.interrupt();
-    read?.();
+    reader.read();
     expect(await running).toEqual({ code: 0, out: '1 updated, 0 unchanged, 0 missing, 0 failed, 0 pending\n', err: '' });
   });
 

@@ -250,18 +250,12 @@ describe('--report', () => {
       const { sync, file } = await jobFolder();
       const all = ['--report', file('r.json'), ...words];
       const terminal = new FakeTerminal(stdout);
-      const write = terminal.stdout.write.bind(terminal.stdout);
-      let read: (() => void) | undefined;
-      terminal.stdout.write = (text, done) => {
-        read = () => void write(text, typeof done === 'function' ? done : undefined);
-        return false;
-      };
+      const reader = terminal.pauseReader();
       const running = sync('petId,quantity\n1,7\n', all, terminal);
-      await expect.poll(() => read).toBeDefined();
+      await expect.poll(reader.isWaitedFor).toBe(true);
       expect(JSON.parse(await readFile(file('r.json'), 'utf8')).changes).toMatchObject([{ petId: 1, to: 7 }]);
       await sync('petId,quantity\n2,8\n', all);
-      terminal.stdout.write = write;
-      read?.();
+      reader.read();
       expect((await running).code).toBe(exitCode);
       expect(JSON.parse(await readFile(file('r.json'), 'utf8')).changes).toMatchObject([{ petId: 2, to: 8 }]);
     },

@@ -57,6 +57,22 @@ export class FakeTerminal implements Terminal {
     for (const listener of this.#listeners) listener(signal);
   }
 
+  /** A reader of stdout that pauses: the first text that is written waits until `read`. */
+  pauseReader(): { isWaitedFor: () => boolean; read: () => void } {
+    const { stdout } = this;
+    const write = stdout.write.bind(stdout);
+    let take: (() => void) | undefined;
+    stdout.write = (text, done) => {
+      take = () => void write(text, typeof done === 'function' ? done : undefined);
+      return false;
+    };
+    const read = () => {
+      stdout.write = write;
+      take?.();
+    };
+    return { isWaitedFor: () => take !== undefined, read };
+  }
+
   exit(code: number): void {
     this.exited = code;
   }
