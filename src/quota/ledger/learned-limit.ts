@@ -10,9 +10,9 @@ const SHRINK = 0.75;
 const NEAR = 1.5;
 /** A refusal after fewer requests than this may have another cause: it counts only if it repeats. */
 const FEWEST = 5;
-/** The first two with a Retry-After as short as this do not count either: mocks and gateways send such ones. */
+/** The first refusals with a Retry-After as short as this do not count either: mocks and gateways send such ones. */
 const SHORT_MS = 5_000;
-const MOST_BRIEF = 2;
+const MOST_SHORT = 2;
 /** The factor by which the limit grows in a window without a refusal, up to nine tenths of the number that was refused. */
 const GROWTH = 1.1;
 /** From there on it grows slowly, since the next refusal is near (RFC 9438 section 4.1), but still doubles within half an hour. */
@@ -28,7 +28,7 @@ export class LearnedLimit {
   #atMs = Number.NEGATIVE_INFINITY;
   #refusedAfter = Number.POSITIVE_INFINITY;
   // How many refusals had a short Retry-After.
-  #brief = 0;
+  #short = 0;
   // The latest refusal after few requests.
   #suspected = { sent: 0, atMs: Number.NEGATIVE_INFINITY };
 
@@ -78,12 +78,13 @@ export class LearnedLimit {
   }
 
   /**
-   * Refusals of requests that were sent together count once. A refusal after few requests counts only if the refused one was no probe, and
-   * the refusal before came after at least as many. If a refusal took longer than a window, nothing is known of what was sent before it.
+   * Refusals of requests that were sent together count once, and the first two with a short Retry-After not at all. A refusal after few
+   * requests counts only if the refused one was no probe, and the refusal before came after at least as many. If a refusal took longer than
+   * a window, nothing is known of what was sent before it.
    */
   #isLimit(sent: number, { atMs, wasQuotaKnown, retryAfterMs = Number.POSITIVE_INFINITY }: Refused, nowMs: number): boolean {
     if (sent < 1 || atMs < this.#atMs) return false;
-    if (retryAfterMs <= SHORT_MS && ++this.#brief <= MOST_BRIEF) {
+    if (retryAfterMs <= SHORT_MS && ++this.#short <= MOST_SHORT) {
       this.#atMs = nowMs;
       return false;
     }
