@@ -144,8 +144,7 @@ export function judgeLimits({ status, headers }: Response, { plan, receivedAtMs,
   const facts = { limit, remaining, lacking };
   if (lacking.length === 0) return { check: 'limits', outcome: 'ok', message: `${remaining} of ${limit} requests are left`, facts };
   const message = `in the headers of the limits, ${lacking.join(', ')}`;
-  const advice =
-    plan === 'learned' ? 'give the plan: without it and without these headers, the free plan is assumed' : 'a proxy may drop them';
+  const advice = plan === 'learned' ? 'give the plan: without it and these headers, free is assumed' : 'a proxy may drop them';
   return { check: 'limits', outcome: plan === 'learned' ? 'problem' : 'note', message, advice, see: GUIDES.limits, facts };
 }
 
@@ -168,7 +167,7 @@ export function judgePlan(headers: Headers, plan: Plan): Finding {
   if (told === undefined || told === minute || told === day) return { check: 'plan', outcome: 'ok', message: given, facts };
   const isLess = told < minute;
   const message = `${given}, but the service says ${told}`;
-  const advice = isLess ? 'give the plan of this key: the smaller limit counts' : 'give a larger plan: this one is slower';
+  const advice = isLess ? 'give the plan of this key: the smaller limit counts' : 'give a larger plan: this one slows the client down';
   return { check: 'plan', outcome: isLess ? 'problem' : 'note', message, advice, see: GUIDES.limits, facts };
 }
 
