@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * A folder for compiled code that only this user can write to. Node runs what it finds there, whatever the files of the
- * program say, so the result is undefined if another user may have written to it, and also if the user wants no cache, or chose its folder.
+ * A folder for compiled code that only this user can write to. Node runs what it finds there, whatever the files of the program say, so the
+ * result is undefined if another user may have written to it, and also if the user wants no cache, or chose its folder.
  */
 export function cacheFolder(): string | undefined {
   if (process.env.NODE_DISABLE_COMPILE_CACHE || process.env.NODE_COMPILE_CACHE) return undefined;
