@@ -151,52 +151,6 @@ describe('petstore mcp', () => {
     expect({ code, err }).toEqual({ code: 1, err: why });
   });
 
-  test('answers a line that is not one message of JSON-RPC with an error, but no response, and goes on', async () => {
-    const host = spawn(process.execPath, [cli.file, 'mcp', '--sandbox']);
-    onTestFinished(() => void host.kill());
-    let out = '';
-    host.stdout.on('data', (text) => {
-      out += text;
-    });
-    const ping = '{"jsonrpc":"2.0","id":7,"method":"ping"}';
-    const responses = ['"error":{"code":-32600,"message":"Invalid Request"}', '"result":5'].map(
-      (end) => `{"jsonrpc":"2.0","id":null,${end}}`,
-    );
-    host.stdin.end([...responses, 'not JSON', '[]', `[${ping}]`, ping.replace('7', 'null'), ping, ''].join('\n'));
-    const [code] = await once(host, 'close');
-    const answers = out
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line));
-    const failed = (error: number, message: unknown) => ({ jsonrpc: '2.0', id: null, error: { code: error, message } });
-    const invalid = failed(-32600, expect.stringMatching(/^Invalid Request: a line must be one message of JSON-RPC 2.0, not a batch/));
-    const expected = [failed(-32700, 'Parse error'), invalid, invalid, invalid, { jsonrpc: '2.0', id: 7, result: {} }];
-    expect({ code, answers }).toEqual({ code: 0, answers: expected });
-  });
-
-  test('answers a bad request with its id, and says in words what is wrong with its params', async () => {
-    const bad = [
-      { id: 7, method: 5 },
-      { id: 'a', method: 'tools/call', params: [1] },
-      { id: 1.5, method: 'ping' },
-      { id: 8, method: 'tools/call' },
-      { id: 9, method: 'tools/call', params: { name: 5 } },
-    ].map((request) => JSON.stringify({ jsonrpc: '2.0', ...request }));
-    // Its stdin comes in parts of lines.
-    const terminal = new FakeTerminal({ stdin: `${bad.join('\n')}\n` });
-    await runCli(['mcp', '--sandbox'], terminal);
-    const answers = terminal.out.trimEnd().split('\n');
-    const invalid = { code: -32600, message: expect.stringMatching(/^Invalid Request: /) };
-    const params = (what: string) => ({ code: -32602, message: `Invalid params: ${what}` });
-    expect(answers.map((line) => JSON.parse(line))).toEqual([
-      { jsonrpc: '2.0', id: 7, error: invalid },
-      { jsonrpc: '2.0', id: 'a', error: invalid },
-      { jsonrpc: '2.0', id: null, error: invalid },
-      { jsonrpc: '2.0', id: 8, error: params('params: Invalid input: expected object, received undefined') },
-      { jsonrpc: '2.0', id: 9, error: params('params.name: Invalid input: expected string, received number') },
-    ]);
-  });
-
   test('lists pets by page, with ids that JSON does not round, for one request', async () => {
     const { call } = await startAgent();
     const first = await call('list_inventory', { status: 'available', limit: 1 });

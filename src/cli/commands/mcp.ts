@@ -2,21 +2,18 @@ import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { Readable, Writable } from 'node:stream';
+import { Writable } from 'node:stream';
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
-import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
-import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
-import * as z from 'zod/mini';
-import { $ZodError } from 'zod/v4/core';
 import { type CommonOptions, connect } from '../connect.ts';
 import { refuseGiven } from '../contradictions.ts';
 import { EXIT, type ExitCode, Interruption } from '../exit-code.ts';
 import type { Interrupts } from '../interrupt.ts';
+import { HostTransport } from '../mcp/host-transport.ts';
 import { type PlanLimits, Plans } from '../mcp/plans.ts';
 import { createMcpServer } from '../mcp/server.ts';
 import { Unanswered } from '../mcp/unanswered.ts';
 import { maxChangesOf } from '../option-values.ts';
-import { readRecord, stateFolder } from '../state.ts';
+import { stateFolder } from '../state.ts';
 import { tell } from '../tell.ts';
 import { PATIENCE_MS, ReaderGoneError, type Terminal, writeText } from '../terminal.ts';
 import { UsageError } from '../usage-error.ts';
@@ -33,10 +30,6 @@ const MOST_CHANGES = '100';
 
 /** As long as a host waits for an answer. */
 const LAST_ANSWERS_MS = 60_000;
-
-const LINE_FEED = 0x0a;
-const INVALID_REQUEST =
-  'Invalid Request: a line must be one message of JSON-RPC 2.0, not a batch, and the id of a request a string or an integer';
 
 /**
  * Serves the inventory to an agent by the Model Context Protocol over stdin and stdout, until stdin ends, nobody reads stdout, or a signal.
@@ -65,42 +58,6 @@ export async function mcp(options: McpOptions, terminal: Terminal): Promise<Exit
   }
 }
 
-const Request = z.object({ id: z.union([z.string(), z.int()]) });
-/** Only a response has a result or an error. */
-const Response = z.union([z.looseObject({ result: z.unknown() }), z.looseObject({ error: z.unknown() })]);
-
-/**
- * The answer to a line that the SDK does not take: with the id of the request, if it has one (JSON-RPC 2.0, section 5). A response gets none,
- * not even a bad one, since a host that does the same would answer that answer, and so on for ever.
- */
-function badLineAnswer(line: string, error: unknown): string {
-  if (!(error instanceof SyntaxError || error instanceof $ZodError) || readRecord(Response, line)) return '';
-  const failure = error instanceof SyntaxError ? { code: -32700, message: 'Parse error' } : { code: -32600, message: INVALID_REQUEST };
-  return `${JSON.stringify({ jsonrpc: '2.0', id: readRecord(Request, line)?.id ?? null, error: failure })}\n`;
-}
-
-const Issues = z.array(z.object({ path: z.array(z.union([z.string(), z.number()])), message: z.string() }));
-
-/** A message of the SDK that says in words what is wrong with the params of a request. The SDK says it in JSON, as an internal error. */
-function paramsInWords(message: JSONRPCMessage): JSONRPCMessage {
-  const issues = 'error' in message && readRecord(Issues, message.error.message);
-  if (!issues) return message;
-  const why = issues.map(({ path, message: what }) => `${path.join('.')}: ${what}`).join('; ');
-  return { ...message, error: { code: -32602, message: `Invalid params: ${why}` } };
-}
-
-/** Cuts a stream at the ends of its lines, so that each part belongs to one line. */
-async function* partsOfLines(stream: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  for await (const chunk of stream) {
-    let from = 0;
-    for (let end = chunk.indexOf(LINE_FEED) + 1; end > 0; end = chunk.indexOf(LINE_FEED, from) + 1) {
-      yield chunk.subarray(from, end);
-      from = end;
-    }
-    if (from < chunk.length) yield chunk.subarray(from);
-  }
-}
-
 function exitCodeAt({ reason }: AbortSignal): ExitCode {
   return reason instanceof Interruption ? reason.exitCode : EXIT.done;
 }
@@ -114,23 +71,9 @@ interface Serving extends Pick<Interrupts, 'signal' | 'end'> {
  * false if the host takes none, although its end of stdout is open. @throws an Error for a full disk and the like
  */
 async function serve(server: McpServer, { terminal, signal, end }: Serving): Promise<boolean> {
-  const input = Readable.from(partsOfLines(terminal.stdin));
   const output = outputOf(terminal, signal);
-  const transport = new StdioServerTransport(input, output);
+  const transport = new HostTransport(terminal.stdin, output);
   const unanswered = new Unanswered(transport);
-  const send = transport.send.bind(transport);
-  transport.send = (message) => send(paramsInWords(message));
-  // The SDK reports a bad line and does not answer it; the messages that it sends cannot have `id: null`.
-  let line: Uint8Array[] = [];
-  const noteLine = (part: Uint8Array): void => {
-    if (line.at(-1)?.at(-1) === LINE_FEED) line = [];
-    line.push(part);
-  };
-  input.on('data', noteLine);
-  transport.onerror = (error) => {
-    const text = badLineAnswer(Buffer.concat(line).toString(), error);
-    if (text) output.write(text);
-  };
   const { promise: ended, resolve, reject } = Promise.withResolvers<boolean>();
   output.on('error', (error) => {
     const isUnread = error === signal.reason;
@@ -143,14 +86,14 @@ async function serve(server: McpServer, { terminal, signal, end }: Serving): Pro
     timer ??= setTimeout(() => end(new Interruption('stdin ended a minute ago', EXIT.done)), LAST_ANSWERS_MS);
     unanswered.none().then(() => resolve(true));
   };
-  input.once('end', answerLast).once('close', answerLast);
+  transport.input.once('end', answerLast).once('close', answerLast);
   signal.addEventListener('abort', answerLast, { once: true });
   failWhenClosed(server, reject);
   try {
     await server.connect(transport);
     return await ended;
   } finally {
-    input.off('end', answerLast).off('close', answerLast).off('data', noteLine);
+    transport.input.off('end', answerLast).off('close', answerLast);
     signal.removeEventListener('abort', answerLast);
     clearTimeout(timer);
   }
