@@ -38,8 +38,8 @@ export function exitCodeOf(error: unknown): ExitCode {
     case 'authentication':
       return EXIT.authentication;
     case 'configuration':
-      if (error.option === 'apiKey') return EXIT.authentication;
-      return isStorageFailure(error.cause) ? EXIT.failure : EXIT.usage;
+      if (isStorageFailure(error.cause)) return EXIT.failure;
+      return error.option === 'apiKey' ? EXIT.authentication : EXIT.usage;
     case 'invalid-argument':
       return EXIT.usage;
     case 'rate-limit':

@@ -44,14 +44,13 @@ function readingSource(path: string): () => string {
 }
 
 function read(files: Files, path: string): string {
-  let key: string;
   try {
-    key = files.readFileSync(path, 'utf8').trim();
-  } catch (error) {
-    throw unreadable(path, messageOf(error));
+    const key = files.readFileSync(path, 'utf8').trim();
+    if (key) return key;
+  } catch (cause) {
+    throw unreadable(path, messageOf(cause), cause);
   }
-  if (key === '') throw unreadable(path, 'it is empty');
-  return key;
+  throw unreadable(path, 'it is empty');
 }
 
 /** A text that changes with the file; undefined if there is no file, or for a pipe such as a shell's <(…), which can be read only once. */
@@ -64,6 +63,6 @@ function versionOf(files: Files, path: string): string | undefined {
   }
 }
 
-function unreadable(path: string, why: string): ConfigurationError {
-  return new ConfigurationError(`Cannot read the key from ${path}, which PETSTORE_API_KEY_FILE names: ${why}`, { option: 'apiKey' });
+function unreadable(path: string, why: string, cause?: unknown): ConfigurationError {
+  return new ConfigurationError(`Cannot read the key from ${path}, which PETSTORE_API_KEY_FILE names: ${why}`, { option: 'apiKey', cause });
 }

@@ -23,6 +23,8 @@ describe('exitCodeOf', () => {
 
   test.each([
     [new ConfigurationError('no', { option: 'apiKey' }), 3],
+    [new ConfigurationError('no', { option: 'apiKey', cause: { code: 'EACCES' } }), 3],
+    [new ConfigurationError('no', { option: 'apiKey', cause: { code: 'EMFILE' } }), 1],
     [new ConfigurationError('no', { option: 'plan' }), 2],
     [new InvalidArgumentError('no', { argument: 'petId' }), 2],
     [new Error('no'), 1],

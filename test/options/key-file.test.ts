@@ -82,6 +82,11 @@ describe('PETSTORE_API_KEY_FILE', () => {
     expect(thrownBy(() => new PetStoreClient({ baseUrl }))).toMatchObject({ option: 'apiKey', message: expect.stringMatching(why) });
   });
 
+  test('that the system fails to read is refused with its error as the cause', () => {
+    vi.stubEnv('PETSTORE_API_KEY_FILE', tmpdir());
+    expect(thrownBy(() => new PetStoreClient({ baseUrl }))).toMatchObject({ option: 'apiKey', cause: { code: 'EISDIR' } });
+  });
+
   test('together with PETSTORE_API_KEY is refused, and the option apiKey wins over both', async () => {
     vi.stubEnv('PETSTORE_API_KEY', keys.pro);
     expect(thrownBy(() => new PetStoreClient({ baseUrl }))).toMatchObject({ message: expect.stringContaining('unset one') });
