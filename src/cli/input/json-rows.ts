@@ -1,5 +1,5 @@
 import { JsonElements } from './json-elements.ts';
-import { badRow, type InputRow, MAX_ROW, type Place, type RowFields, tooLong, wantedRow } from './wanted-row.ts';
+import { badRow, type InputRow, MAX_ROW, NO_ID, type Place, type RowFields, tooLong, wantedRow } from './wanted-row.ts';
 
 /** A number with so many digits, or so small, that JSON.parse may round it to another integer. */
 const MAY_BE_ROUNDED = /("(?:petId|quantity|adjust)"\s*:\s*)(-?\d[\d.eE+-]{15,}|-?[\d.]+[eE]-\d+)(?=\s*[,}])/g;
@@ -36,10 +36,11 @@ export async function* ndjsonRows(text: AsyncIterable<string>, name: string): As
   if (rest.trim() !== '') yield parseLine(rest, { name, row: row + 1 });
 }
 
-/** One object that spans several lines is a common mistake. */
+/** An object that spans several lines, or has the list in one of its fields, is a common mistake. */
 function parseLine(line: string, place: Place): InputRow {
   const parsed = parseRow(line, place);
-  return parsed.entry || parsed.reason !== NOT_JSON ? parsed : { ...parsed, reason: `${NOT_JSON}; write each object on one line` };
+  if (parsed.entry || !(parsed.reason === NOT_JSON || (parsed.reason === NO_ID && line.includes('[')))) return parsed;
+  return { ...parsed, reason: `${parsed.reason}; write a JSON array, or each object on one line` };
 }
 
 function parseRow(text: string, place: Place): InputRow {

@@ -29,6 +29,8 @@ export interface RowFields {
   adjust?: unknown;
 }
 
+export const NO_ID = 'it has no petId';
+
 /** Parses the fields of a row. Returns the entry, or the reason why the row is bad. */
 export function wantedRow(fields: RowFields): WantedEntry | string {
   const hasQuantity = isGiven(fields.quantity);
@@ -57,7 +59,7 @@ function isGiven(value: unknown): boolean {
 }
 
 function idProblem(value: unknown): string | undefined {
-  if (!isGiven(value)) return 'it has no petId';
+  if (!isGiven(value)) return NO_ID;
   if (!isInteger(value)) return `petId must be an integer, not ${shown(value)}${hint(value)}`;
   const petId = bigintOf(value);
   return BigInt.asIntN(64, petId) === petId ? undefined : `petId ${shown(value)} is beyond int64`;
