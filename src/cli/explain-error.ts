@@ -1,6 +1,6 @@
 import { saysBanned } from '../contract/http.ts';
 import { isPetStoreError, type PetStoreFailure } from '../errors.ts';
-import { messageOf } from '../thrown.ts';
+import { messageOf, textOf } from '../thrown.ts';
 import { askedAddress, askedProxy } from './asked-address.ts';
 import { unreadable } from './input/open-input.ts';
 
@@ -26,6 +26,7 @@ const ADVICE = {
 
 /** One line that says what could not be done, why, and what the user can do. */
 export function explainError(error: unknown): string {
+  if (textOf(error, 'syscall') === 'uv_cwd') return 'Cannot use a relative path: the working folder was removed';
   const message = messageLine(messageOf(error));
   if (!isPetStoreError(error)) return message;
   if (error.kind === 'configuration')
