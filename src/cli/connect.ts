@@ -121,7 +121,10 @@ export async function openClient(options: CommonOptions, terminal: Terminal, { n
   const settings = settingsOf(options, terminal);
   const state = options.sandbox ? undefined : await openState({ ...options, needsState }, terminal);
   const proxies = options.sandbox ? {} : proxyAddresses();
-  const makeClient = () => (options.sandbox ? connectToSandbox(settings) : connectToService(settings, addressOf(options, terminal), state));
+  const makeClient = async () => {
+    if (options.sandbox) return connectToSandbox(settings);
+    return new PetStoreClient({ ...settings, int64: 'bigint', quotaStore: state?.quotaStore, baseUrl: addressOf(options, terminal) });
+  };
   const client = await makeClient().catch((error) => {
     state?.close();
     throw error;
@@ -191,19 +194,6 @@ export function sourceOfAddress({ sandbox, baseUrl, environment }: CommonOptions
 /** The address of `--base-url`, which is that of the environment in use. */
 function addressOf({ baseUrl, environment }: CommonOptions, { env }: Terminal): PetStoreClientOptions['baseUrl'] {
   return baseUrl !== undefined && (environment ?? env.PETSTORE_ENVIRONMENT) === 'staging' ? { staging: baseUrl } : baseUrl;
-}
-
-async function connectToService(
-  settings: Settings,
-  baseUrl: PetStoreClientOptions['baseUrl'],
-  state: SharedState | undefined,
-): Promise<Client> {
-  return new PetStoreClient({
-    ...settings,
-    int64: 'bigint',
-    quotaStore: state?.quotaStore,
-    baseUrl,
-  });
 }
 
 /** Larger than any limit that a service can have. */
