@@ -56,7 +56,7 @@ export const ENVIRONMENTS = ['production', 'staging'] as const;
 /** A client with its environment and shared state. */
 export interface Connection {
   client: Client;
-  /** The name for output: `production`, `staging`, or `a sandbox of this process`. */
+  /** As `environmentOf` names it. */
   environment: string;
   /** The state shared with other runs. */
   state: SharedState | undefined;
@@ -167,7 +167,8 @@ function hrefOf({ name, value }: { name: string; value: string }): string {
   return url.href;
 }
 
-function environmentOf({ sandbox, environment }: CommonOptions, { env }: Terminal): string {
+/** The name for output: `production`, `staging`, or `a sandbox of this process`. */
+export function environmentOf({ sandbox, environment }: CommonOptions, { env }: Terminal): string {
   if (sandbox) return 'a sandbox of this process';
   return environment ?? (env.PETSTORE_ENVIRONMENT || 'production');
 }

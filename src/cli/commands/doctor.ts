@@ -3,7 +3,7 @@ import { checkClient } from '../../node/check-service.ts';
 import type { Finding } from '../../node/index.ts';
 import { withoutControls } from '../../redactor.ts';
 import { type Paint, paintFor } from '../colour.ts';
-import { type CommonOptions, ENVIRONMENTS, openClient, sourceOfAddress } from '../connect.ts';
+import { type CommonOptions, ENVIRONMENTS, environmentOf, openClient, sourceOfAddress } from '../connect.ts';
 import { refuseContradictions, refuseGiven } from '../contradictions.ts';
 import { counted } from '../duration.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
@@ -83,7 +83,7 @@ async function examine(options: CommonOptions, terminal: Terminal, signal: Abort
   const { address, findings, isShared = options.state !== false } = await check(options, terminal, signal);
   const settings: Line[] = [...checkSettings({ ...options, state: isShared }, terminal), ...checkEnvironments(options, terminal)];
   const all = merged(settings, findings);
-  const environment = options.sandbox ? 'a sandbox of this process' : (options.environment ?? 'production');
+  const environment = environmentOf(options, terminal);
   return { environment, ...(address && { address }), isWell: !all.some(isProblem), findings: all };
 }
 
