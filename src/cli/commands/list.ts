@@ -32,15 +32,17 @@ export async function list(options: ListOptions, terminal: Terminal): Promise<Ex
   const format = formatOf(options, terminal);
   const statuses = new Set<string>();
   let count = 0;
-  const begin = once(format.first);
+  // Written with the first batch, so that a list which fails before it writes nothing.
+  let { first } = format;
   try {
     for await (const batch of client.streamInventory({ signal }).batches()) {
       for (const { status } of batch) if (statuses.size < NAMED_STATUSES) statuses.add(status);
       const items = options.status === undefined ? batch : batch.filter(({ status }) => status === options.status);
-      await writeText(terminal.stdout, `${begin()}${items.map((item, index) => format.item(item, count + index)).join('')}`, { signal });
+      await writeText(terminal.stdout, `${first}${items.map((item, index) => format.item(item, count + index)).join('')}`, { signal });
+      first = '';
       count += items.length;
     }
-    await writeText(terminal.stdout, `${begin()}${format.last(count)}`, { signal });
+    await writeText(terminal.stdout, `${first}${format.last(count)}`, { signal });
   } finally {
     close();
   }
@@ -48,16 +50,6 @@ export async function list(options: ListOptions, terminal: Terminal): Promise<Ex
   if (count === 0 && options.status !== undefined && !isPetStatus(options.status))
     tell(terminal, `petstore: ${noSuchStatus(options.status, statuses)}`);
   return EXIT.done;
-}
-
-/** Returns the text at the first call only, so that a list which fails before its first batch writes nothing. */
-function once(text: string): () => string {
-  let left = text;
-  return () => {
-    const given = left;
-    left = '';
-    return given;
-  };
 }
 
 function formatOf({ json, csv }: ListOptions, terminal: Terminal): Format {
