@@ -83,7 +83,9 @@ async function* fileBytes(path: string, signal: AbortSignal | undefined): AsyncG
   };
   signal?.addEventListener('abort', wake, { once: true });
   try {
-    const handle = await openFile(path);
+    const handle = await open(path).catch((error) => {
+      throw cannotRead(path, error);
+    });
     try {
       if ((await handle.stat()).isDirectory()) throw unusable(path, 'it is a directory');
       yield* chunksOf(handle, { path, signal });
@@ -130,14 +132,6 @@ async function wakeReader(path: string): Promise<boolean> {
   } catch (error) {
     // Otherwise it has been removed, or is full, so that nothing waits for it.
     return textOf(error, 'code') !== 'ENXIO';
-  }
-}
-
-async function openFile(path: string): Promise<FileHandle> {
-  try {
-    return await open(path);
-  } catch (error) {
-    throw cannotRead(path, error);
   }
 }
 
