@@ -164,10 +164,9 @@ function exchangeLock(
   return { record: JSON.stringify({ id, text, untilMs: nowMs + heldMs }), ...WHILE_HELD, response: undefined };
 }
 
-/** The place of a quota store, without user and password. */
+/** The place of a quota store that was opened, without user and password. */
 export function showPlace(place: string): string {
-  if (place.startsWith('file:')) return place;
-  return URL.canParse(place) ? showOrigin(new URL(place)) : 'this address';
+  return place.startsWith('file:') ? place : showOrigin(new URL(place));
 }
 
 async function onRedis(url: string): Promise<SharedState> {
