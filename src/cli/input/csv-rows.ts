@@ -2,7 +2,7 @@ import { CsvError, type Parser, parse } from 'csv-parse';
 import { csvLine } from '../csv-line.ts';
 import { counted } from '../duration.ts';
 import { peek } from './open-input.ts';
-import { badRow, type InputRow, invisibleHint, MAX_ROW, type Place, tooLong, wantedRow } from './wanted-row.ts';
+import { badRow, type InputRow, invisibleHint, MAX_ROW, type Place, type RowFields, tooLong, wantedRow } from './wanted-row.ts';
 
 /** Characters that are passed to the parser at once. */
 const PIECE = 2_048;
@@ -140,6 +140,6 @@ function columnsOf(header: string[], place: Place): Columns {
   return columns;
 }
 
-function pick(fields: string[], { petId, quantity, adjust }: Columns): { petId?: unknown; quantity?: unknown; adjust?: unknown } {
+function pick(fields: string[], { petId, quantity, adjust }: Columns): RowFields {
   return { petId: fields[petId], quantity: fields[quantity], adjust: fields[adjust] };
 }
