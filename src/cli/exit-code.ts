@@ -1,7 +1,6 @@
 import { isPetStoreError } from '../errors.ts';
 import { SandboxError } from '../sandbox/sandbox-error.ts';
 import { JournalError } from '../sync/journal.ts';
-import type { SyncReport } from '../sync/report.ts';
 import { isStorageFailure } from './storage-failure.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -47,11 +46,4 @@ export function exitCodeOf(error: unknown): ExitCode {
     default:
       return EXIT.failure;
   }
-}
-
-/** Missing pets count as partly done: the wanted state was not reached. */
-export function exitCodeOfReport({ stopped, failed, missing }: SyncReport): ExitCode {
-  if (stopped === 'abort') return EXIT.interrupted;
-  if (stopped !== undefined) return EXIT[stopped];
-  return failed.length + missing.length > 0 ? EXIT.partlyDone : EXIT.done;
 }

@@ -5,7 +5,7 @@ import { type ReviewedList, refuseTooMany } from '../sync/sync-options.ts';
 import { type Client, type CommonOptions, connect } from './connect.ts';
 import { refuseGiven, refuseSharing } from './contradictions.ts';
 import { counted } from './duration.ts';
-import { EXIT, type ExitCode, exitCodeOf, exitCodeOfReport, Interruption } from './exit-code.ts';
+import { EXIT, type ExitCode, exitCodeOf, Interruption } from './exit-code.ts';
 import { explainError, oneLine } from './explain-error.ts';
 import { FinishingClient } from './finishing-client.ts';
 import { hideKey } from './hide-key.ts';
@@ -267,10 +267,11 @@ function lostLock({ reason }: AbortSignal): Interruption | undefined {
   return reason instanceof Interruption && reason.exitCode === EXIT.failure ? reason : undefined;
 }
 
-function exitCode({ job, signal }: Run, report: SyncReport): ExitCode {
-  if (report.stopped === 'abort' || lostLock(signal)) return exitCodeOf(signal.reason);
-  const code = exitCodeOfReport(report);
-  return code === EXIT.done && (job.input?.rejected ?? 0) > 0 ? EXIT.partlyDone : code;
+/** Missing pets count as partly done: the wanted state was not reached. */
+function exitCode({ job, signal }: Run, { stopped, failed, missing }: SyncReport): ExitCode {
+  if (stopped === 'abort' || lostLock(signal)) return exitCodeOf(signal.reason);
+  if (stopped !== undefined) return EXIT[stopped];
+  return failed.length + missing.length + (job.input?.rejected ?? 0) > 0 ? EXIT.partlyDone : EXIT.done;
 }
 
 /** Longer than a day, so that a job waits for the next day's quota. */

@@ -1,6 +1,6 @@
-import { ConfigurationError, InvalidArgumentError, SyncItemError } from 'petstore-inventory';
+import { ConfigurationError, InvalidArgumentError } from 'petstore-inventory';
 import { describe, expect, test } from 'vitest';
-import { exitCodeOf, exitCodeOfReport } from '../../src/cli/exit-code.ts';
+import { exitCodeOf } from '../../src/cli/exit-code.ts';
 import { cannotRead } from '../../src/cli/input/open-input.ts';
 import { cannotOpen } from '../../src/cli/usage-error.ts';
 import { SandboxError } from '../../src/sandbox/index.ts';
@@ -42,21 +42,5 @@ describe('exitCodeOf', () => {
     [cannotOpen('--report', { path: 'a.txt', error: { code: 'EACCES' } }), 2],
   ])('makes of %o %i', (error, code) => {
     expect(exitCodeOf(error)).toBe(code);
-  });
-});
-
-describe('exitCodeOfReport', () => {
-  const done = { updated: 1, unchanged: 0, missing: [], failed: [], pending: [] };
-  const failed = [{ petId: 1, quantity: 2, error: new SyncItemError('no') }];
-
-  test.each([
-    ['a whole job', done, 0],
-    ['a missing pet', { ...done, missing: [9] }, 4],
-    ['a failed pet', { ...done, failed }, 4],
-    ['an abort', { ...done, failed, stopped: 'abort' }, 130],
-    ['a refused key', { ...done, stopped: 'authentication' }, 3],
-    ['a used-up quota', { ...done, stopped: 'quota' }, 5],
-  ] as const)('makes of %s %#', (_what, report, code) => {
-    expect(exitCodeOfReport({ ...report, missing: [...report.missing], failed: [...report.failed], pending: [] })).toBe(code);
   });
 });
