@@ -1,4 +1,3 @@
-import { fileJournal } from '../node/file-journal.ts';
 import { quotaFor } from '../sync/estimate.ts';
 import type { ReviewedChange, SyncOptions, SyncReport } from '../sync/index.ts';
 import { type ReviewedList, refuseTooMany } from '../sync/sync-options.ts';
@@ -281,11 +280,6 @@ const LONGEST_WAIT = '7d';
 function withWait(options: JobOptions): JobOptions {
   if (options.maxWait !== undefined) refuseGiven({ '--wait': options.wait }, 'with --max-wait: --wait waits as long as the service asks');
   return options.wait ? { ...options, maxWait: LONGEST_WAIT } : options;
-}
-
-/** The `journal` option for `syncInventory`, if there is a path. */
-export function journalOf(path: string | undefined): Pick<SyncOptions, 'journal'> {
-  return path === undefined ? {} : { journal: fileJournal(path) };
 }
 
 /** @throws UsageError for an option that would have no effect */

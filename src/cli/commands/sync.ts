@@ -1,10 +1,11 @@
 import { setFlagsFromString } from 'node:v8';
+import { fileJournal } from '../../node/file-journal.ts';
 import { type ReviewedChange, syncInventory } from '../../sync/index.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { InputCheck, type InputRules } from '../input/input-check.ts';
 import { inputName } from '../input/open-input.ts';
 import { readInput } from '../input/read-input.ts';
-import { type JobOptions, journalOf, runJob } from '../job.ts';
+import { type JobOptions, runJob } from '../job.ts';
 import { wholeNumber } from '../option-values.ts';
 import { tell } from '../tell.ts';
 import type { Terminal } from '../terminal.ts';
@@ -34,7 +35,7 @@ export async function sync(path: string, options: SyncCommandOptions, terminal: 
       files: { 'the input': path === '-' ? '/dev/stdin' : path, '--journal': journal, '--rejects': rejects },
       start: (client, settings) => {
         const rows = readInput(path, { terminal, signal: settings.signal });
-        return syncInventory(client, input.entries(rows), { ...settings, ...journalOf(journal) });
+        return syncInventory(client, input.entries(rows), { ...settings, ...(journal !== undefined && { journal: fileJournal(journal) }) });
       },
       review: (changes) => refuseNegative(changes, name, options),
       title: `sync ${name}`,
