@@ -87,7 +87,6 @@ const SETTINGS = {
   'as `baseUrl`': 'as --base-url',
   'as `plan`': 'as PETSTORE_PLAN',
   'as `environment`': 'as PETSTORE_ENVIRONMENT',
-  'as `path`': 'as --journal',
 } as const;
 
 const UNREADABLE_KEY = /(which PETSTORE_API_KEY_FILE names: )(E[A-Z]+): .*$/;
