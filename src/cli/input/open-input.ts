@@ -87,7 +87,6 @@ async function* fileBytes(path: string, signal: AbortSignal | undefined): AsyncG
       throw cannotRead(path, error);
     });
     try {
-      if ((await handle.stat()).isDirectory()) throw unusable(path, 'it is a directory');
       yield* chunksOf(handle, { path, signal });
     } finally {
       await handle.close();
@@ -148,9 +147,5 @@ function decode(decoder: TextDecoder, bytes: Uint8Array | undefined, name: strin
   } catch {
     // Reported below, since the decoder's message names neither the file nor the reason.
   }
-  throw unusable(name, 'it is not UTF-8 text; save it as CSV, JSON or NDJSON in UTF-8');
-}
-
-function unusable(name: string, reason: string): UsageError {
-  return new UsageError(`Cannot use ${name}: ${reason}`);
+  throw new UsageError(`Cannot use ${name}: it is not UTF-8 text; save it as CSV, JSON or NDJSON in UTF-8`);
 }
