@@ -71,7 +71,7 @@ async function* stdinBytes({ stdin }: Terminal): AsyncGenerator<Uint8Array> {
     if (fstatSync(0).isDirectory()) throw Object.assign(new Error('a folder'), { code: 'EISDIR' });
     yield* stdin;
   } catch (error) {
-    throw new Error(`Cannot use ${inputName('-')}: ${unreadable(textOf(error, 'code') ?? '')}`, { cause: error });
+    throw new Error(cannotRead('-', error).message, { cause: error });
   }
 }
 
