@@ -122,6 +122,6 @@ function codePoint(character: string): string {
 }
 
 function shown(value: unknown): string {
-  const text = typeof value === 'object' && value !== null ? 'an object' : (JSON.stringify(value) ?? String(value));
+  const text = typeof value === 'object' ? 'an object' : JSON.stringify(value);
   return text.length > 40 ? `${text.slice(0, 40)}…` : text;
 }
