@@ -87,14 +87,12 @@ export async function connect(options: CommonOptions, terminal: Terminal, needs:
   tellRetries(client, asked, terminal);
   tellWaits(client, terminal);
   tellStore(client, terminal);
-  const { signal, end, stopTimer, stopListening } = interruptSignal(terminal, needs);
+  const interrupts = interruptSignal(terminal, needs);
   return {
     ...connection,
-    signal,
-    end,
-    stopTimer,
+    ...interrupts,
     close: () => {
-      stopListening();
+      interrupts.stopListening();
       close();
       StatusLine.of(terminal).clear();
     },
