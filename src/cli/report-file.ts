@@ -11,7 +11,7 @@ import { messageLine, oneLine } from './explain-error.ts';
 import type { BadRow } from './input/wanted-row.ts';
 import { jsonText } from './json-text.ts';
 import { checkReplaceable, found, replaceFile } from './replace-file.ts';
-import { failedJson } from './report-text.ts';
+import { failedJson, failedText } from './report-text.ts';
 import type { ObservedQuota, RecordedWait, RunRecord } from './run-record.ts';
 import { cannotOpen, UsageError } from './usage-error.ts';
 
@@ -179,7 +179,7 @@ function textReport(parts: ReportParts): string {
     ...section('Changes', changeLines(parts)),
     ...section(
       'Failed',
-      report?.failed.map(({ petId, quantity, error }) => `  pet ${petId} (quantity ${quantity}): ${messageLine(error.message)}`),
+      report?.failed.map((each) => `  ${failedText(each)}`),
     ),
     ...section(
       "Missing in the service's list",

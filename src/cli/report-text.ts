@@ -41,14 +41,14 @@ export function reportText(report: SyncReport, rejected = 0): string {
   return [
     countsText(report, rejected),
     ...(missing.length > 0 ? [`missing: ${missing.slice(0, NAMED).join(', ')}${more(missing)}`] : []),
-    ...failed.slice(0, NAMED).map(describeFailed),
+    ...failed.slice(0, NAMED).map((each) => `failed: ${failedText(each)}`),
     ...(failed.length > NAMED ? [`failed:${more(failed)}`] : []),
     '',
   ].join('\n');
 }
 
-function describeFailed({ petId, quantity, error }: FailedUpdate): string {
-  return `failed: pet ${petId} (quantity ${quantity}): ${messageLine(error.message)}`;
+export function failedText({ petId, quantity, error }: FailedUpdate): string {
+  return `pet ${petId} (quantity ${quantity}): ${messageLine(error.message)}`;
 }
 
 function more(list: readonly unknown[]): string {
