@@ -77,7 +77,7 @@ const QUANTITY_WIDTH = 10;
 
 const COLOURS = { available: 'green', pending: 'yellow', sold: 'dim' } as const;
 
-export function tableHeader(paint: Paint): string {
+function tableHeader(paint: Paint): string {
   return `${paint('bold', `${'petId'.padStart(ID_WIDTH)}  ${'quantity'.padStart(QUANTITY_WIDTH)}  status`)}\n`;
 }
 
