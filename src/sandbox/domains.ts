@@ -34,7 +34,7 @@ export const REDIRECT_STATUSES = [301, 302, 303, 307, 308];
  * console.log(domains.remove('stock.example'), domains.list()); // → true []
  */
 export class Domains {
-  readonly #served = new Map<string, Required<DomainRedirect> | undefined>();
+  readonly #served = new Map<string, Required<Omit<DomainRedirect, 'from'>> | undefined>();
 
   constructor(entries: readonly (string | DomainRedirect)[]) {
     for (const entry of entries) this.add(entry);
@@ -55,7 +55,7 @@ export class Domains {
     if (!REDIRECT_STATUSES.includes(status)) {
       throw new SandboxError(`Cannot redirect ${show(from)} with ${status}: the status must be one of ${REDIRECT_STATUSES.join(', ')}`);
     }
-    this.#served.set(domain, { from: domain, to: to.includes('://') ? checkAddress(to) : checkDomain(to), status });
+    this.#served.set(domain, { to: to.includes('://') ? checkAddress(to) : checkDomain(to), status });
   }
 
   /** Stops serving a domain at once; returns whether it was served. */
