@@ -16,7 +16,7 @@ import { type CheckedOptions, type ReviewedChange, type ReviewedList, refuseTooM
 import { type RunParts, UpdateRun } from './update-run.ts';
 
 /** A job with its client and options. */
-export interface JobParts {
+interface JobParts {
   client: PetStoreApi<Int64>;
   job: StockJob;
   options: CheckedOptions;

@@ -6,7 +6,7 @@ import type { Desk } from '../reception.ts';
 const SECONDS = 300;
 
 /** The requests of a key in one second, and its quota after them. */
-export interface Sample {
+interface Sample {
   /** Since 1970, by the sandbox's clock. */
   second: number;
   requests: number;
