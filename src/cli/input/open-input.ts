@@ -1,4 +1,4 @@
-import { constants, fstatSync } from 'node:fs';
+import { constants, statSync } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import { textOf } from '../../thrown.ts';
@@ -67,8 +67,8 @@ export function inputName(path: string): string {
 /** The bytes of stdin. If they cannot be read, no argument is wrong, whatever the code of the error. */
 async function* stdinBytes({ stdin }: Terminal): AsyncGenerator<Uint8Array> {
   try {
-    // Node finds nothing in a folder.
-    if (fstatSync(0).isDirectory()) throw Object.assign(new Error('a folder'), { code: 'EISDIR' });
+    // Node finds nothing in a folder. Windows has neither this path nor folders as stdin.
+    if (statSync('/dev/stdin', { throwIfNoEntry: false })?.isDirectory()) throw Object.assign(new Error('a folder'), { code: 'EISDIR' });
     yield* stdin;
   } catch (error) {
     throw new Error(cannotRead('-', error).message, { cause: error });
