@@ -45,8 +45,8 @@ export function fetchOperation(input: Input, init: RequestInit | undefined, targ
   const given = isRequest(input) ? input : undefined;
   const path = checkPath(input, target);
   const {
-    method: ownMethod,
-    headers: ownHeaders,
+    method: ownMethod = given?.method ?? 'GET',
+    headers: ownHeaders = given?.headers ?? {},
     body: ownContent,
     signal = given?.signal,
     priority,
@@ -55,7 +55,7 @@ export function fetchOperation(input: Input, init: RequestInit | undefined, targ
   } = init ?? {};
   const rest: RequestInit = { ...(given && initOf(given)), ...fields };
   if (rest.integrity) throw badInput('integrity', LOSES_STATUS);
-  const head = { ...rest, method: ownMethod ?? given?.method ?? 'GET', headers: ownHeaders ?? given?.headers ?? {} };
+  const head = { ...rest, method: ownMethod, headers: ownHeaders };
   const { method, headers } = checkHead(`${target.baseUrl}/${path}`, head, init);
   if (given?.signal) HELD.set(given.signal, given);
   const body = copyOf(ownContent ?? undefined);

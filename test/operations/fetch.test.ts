@@ -315,6 +315,7 @@ describe('petstore.fetch', () => {
     ['a key of its own', { headers: { AUTHORIZATION: 'Bearer mine' } }, 'headers'],
     ['a host of its own', { headers: { host: 'elsewhere.test' } }, 'headers'],
     ['a header that is none', { headers: { 'x-a': 'a\nb' } }, 'init'],
+    ['null in place of headers', { headers: null }, 'init'],
     ['a method that fetch refuses', { method: 'CONNECT' }, 'init'],
     ['a mode that fetch refuses', { mode: 'navigate' }, 'init'],
     ['only-if-cached with the default mode', { cache: 'only-if-cached' }, 'init'],
@@ -329,6 +330,12 @@ describe('petstore.fetch', () => {
     const { client, seen } = scriptedClient([() => json(200, {})]);
     expect(await rejectionOf(client.fetch('/pets', init))).toMatchObject({ name: 'InvalidArgumentError', argument, outcome: 'not-sent' });
     expect(seen).toEqual([]);
+  });
+
+  test('takes null in place of a method as fetch does', async () => {
+    const { client, seen } = scriptedClient([() => json(400, {})]);
+    await client.fetch('/pets', Object({ method: null }));
+    expect(seen).toMatchObject([{ method: new Request(client.baseUrl, Object({ method: null })).method }]);
   });
 
   test('refuses a signal that is none as not sent, like every bad option of a change', async () => {
