@@ -28,7 +28,10 @@ export class Redactor {
     this.#keys = [...this.#keys, folded].slice(-REMEMBERED_KEYS);
   }
 
-  /** Replaces the key by `***`, even if characters of it are percent-encoded or escaped as in JSON or HTML, once or twice. */
+  /**
+   * Replaces the key by `***`, even if control characters or invisible ones split it, and if characters of it are percent-encoded or escaped
+   * as in JSON or HTML, once or twice.
+   */
   hide(text: string): string {
     const left = this.#cutKeys(text, asWritten(text));
     return BEGINS_ESCAPE.test(left) ? ESCAPES.reduce((hidden, outer) => this.#hideEscaped(hidden, outer), left) : left;
@@ -45,25 +48,20 @@ export class Redactor {
     return left;
   }
 
-  /**
-   * Hides the key, even if control characters or invisible ones split it, replaces control characters by a space and cuts the text to `most`
-   * bytes of UTF-8.
-   */
+  /** Hides the key, replaces control characters by a space and cuts the text to `most` bytes of UTF-8. */
   clean(text: string, most = KEPT_TEXT): string {
-    const hidden = this.hide(text);
-    const joined = unescaped(asWritten(hidden), UNSEEN);
-    const hasUnseen = joined.plain.length < hidden.length;
-    const visible = (hasUnseen ? this.hide(withoutControls(this.#cutKeys(hidden, joined))) : hidden).trim();
+    const visible = withoutControls(this.hide(text)).trim();
     // A character of which only some bytes fit is left out.
     return visible.slice(0, new TextEncoder().encodeInto(visible, new Uint8Array(most)).read);
   }
 
-  #cutKeys(text: string, { plain, startOf }: Reading): string {
+  #cutKeys(text: string, { plain, placeOf }: Reading): string {
     const kept: string[] = [];
     let end = 0;
-    for (const [from, to] of this.#findKeys(plain)) {
-      if (startOf(from) >= end) kept.push(text.slice(end, startOf(from)), HIDDEN);
-      end = Math.max(end, startOf(to));
+    for (const [first, next] of this.#findKeys(plain)) {
+      const [[from], [, to]] = [placeOf(first), placeOf(next - 1)];
+      if (from >= end) kept.push(text.slice(end, from), HIDDEN);
+      end = Math.max(end, to);
     }
     return end === 0 ? text : [...kept, text.slice(end)].join('');
   }
@@ -84,64 +82,64 @@ export type TextCleaner = Pick<Redactor, 'clean'>;
 /** The same for code that also shows text that is not cut. */
 export type TextHider = Pick<Redactor, 'clean' | 'hide'>;
 
-/** A text without its escapes, and where each of its characters begins in the original. */
+/** A text as it is read, and where each of its characters begins and ends in the original. */
 interface Reading {
   plain: string;
-  startOf(index: number): number;
+  placeOf(index: number): readonly [from: number, to: number];
 }
 
+/** A text without its invisible characters. */
 function asWritten(text: string): Reading {
-  return { plain: foldCase(text), startOf: (index) => index };
+  return unescaped({ plain: foldCase(text), placeOf: (index) => [index, index + 1] }, UNSEEN);
 }
 
 const BEGINS_ESCAPE = /[%\\&]/;
 /** `%2B` of addresses. */
-const PERCENT_ESCAPE = /%([\da-f]{2})/gi;
+const PERCENT_ESCAPE = /%([\da-f]{2})/g;
 /** `&#43;`, `&#x2b;` and `&amp;` of HTML. */
-const HTML_ESCAPE = /&#x0{0,4}([\da-f]{2});?|&#0{0,4}(\d{2,3});?|&(amp|lt|gt|quot|apos);/gi;
+const HTML_ESCAPE = /&#x([\da-f]+);?|&(amp|lt|gt|quot|apos);|&#(\d+);?/g;
 /** `\u002b`, `\x2b` and `\/` of JSON and JavaScript. */
-const TEXT_ESCAPE = /\\(?:u00|x)([\da-f]{2})|\\([!-~])/gi;
-const ENTITIES: ReadonlyMap<string, string> = new Map(Object.entries({ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }));
+const TEXT_ESCAPE = /\\[ux]((?<=u)[\da-f]{4}|(?<=x)[\da-f]{2})|\\([!-~])/g;
+const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
 /** Both at once, since each character may be written in another way. */
-const WEB_ESCAPE = new RegExp(`${HTML_ESCAPE.source}|${PERCENT_ESCAPE.source}`, 'gi');
+const WEB_ESCAPE = new RegExp(`${HTML_ESCAPE.source}|${PERCENT_ESCAPE.source}`, 'g');
 
 /** Those of pages and addresses are also read one at a time, since a key may itself look like the other. */
 const ESCAPES = [WEB_ESCAPE, TEXT_ESCAPE, PERCENT_ESCAPE, HTML_ESCAPE];
 
 function unescaped(reading: Reading, pattern: RegExp): Reading {
-  const { plain, startOf } = reading;
+  const { plain, placeOf } = reading;
   if (plain.search(pattern) < 0) return reading;
-  const pieces: { text: string; from: number }[] = [];
+  const pieces: { text: string; from: number; to: number }[] = [];
   let end = 0;
   const add = (text: string, to: number) => {
-    pieces.push({ text, from: end });
+    pieces.push({ text, from: end, to });
     end = to;
   };
   for (const found of plain.matchAll(pattern)) {
     add(plain.slice(end, found.index), found.index);
-    add(foldCase(pattern === TEXT_ESCAPE ? readTextEscape(found) : readWebEscape(found)), found.index + found[0].length);
+    add(foldCase(read(found)), found.index + found[0].length);
   }
   add(plain.slice(end), plain.length);
   // Found only for a text with a key, which is rare.
-  let starts: number[] | undefined;
-  const findStarts = () => pieces.flatMap(({ text, from }) => Array.from({ length: text.length }, (_, index) => startOf(from + index)));
+  let places: (readonly [number, number])[] | undefined;
   return {
     plain: pieces.map(({ text }) => text).join(''),
-    startOf: (index) => {
-      starts ??= findStarts();
-      return starts[index] ?? startOf(plain.length);
+    placeOf: (index) => {
+      places ??= pieces.flatMap(({ text, from, to }) =>
+        Array.from({ length: text.length }, (_, at) => [placeOf(from + at)[0], placeOf(to - text.length + at)[1]] as const),
+      );
+      return places[index] ?? [0, 0];
     },
   };
 }
 
-function readWebEscape([, code, decimal, entity = '', hex = code]: RegExpExecArray): string {
-  if (hex !== undefined) return String.fromCharCode(Number.parseInt(hex, 16));
-  return decimal === undefined ? (ENTITIES.get(entity) ?? '') : String.fromCharCode(Number(decimal));
-}
-
-function readTextEscape([, hex, itself = '']: RegExpExecArray): string {
-  return hex === undefined ? itself : String.fromCharCode(Number.parseInt(hex, 16));
+/** The character that an escape stands for; nothing for one that no key has, such as an invisible one. */
+function read([, hex, itself, decimal, byte = hex]: RegExpExecArray): string {
+  if (itself !== undefined) return ENTITIES[itself] ?? itself;
+  const code = Number(decimal ?? `0x${byte}`);
+  return code >= 0x20 && code <= 0x7e ? String.fromCharCode(code) : '';
 }
 
 /** Lower case for ASCII only, which all keys consist of, so that no character changes its length. */

@@ -90,7 +90,7 @@ describe('Redactor.clean', () => {
 
   test('hides a key that control characters split, as a line break or UTF-16 does', () => {
     expect(knowing('psk_live_abcdefgh').clean('a psk_live_abc\r\ndefgh b')).toBe('a *** b');
-    expect(knowing('psk_live_abcdefgh').clean([...'a psk_live_abcdefgh b'].join('\0'))).toBe('a   ***  b');
+    expect(knowing('psk_live_abcdefgh').clean([...'a psk_live_abcdefgh b'].join('\0'))).toBe('a   ***   b');
   });
 
   test.each([
@@ -102,6 +102,23 @@ describe('Redactor.clean', () => {
   ])('hides a key that an invisible %s splits, and keeps it elsewhere', (_name, invisible) => {
     const text = `a${invisible}b`;
     expect(knowing('psk_live_abcdefgh').clean(`${text} psk_live_abc${invisible}defgh ${text}`)).toBe(`${text} *** ${text}`);
+  });
+
+  test.each([
+    ['as it is', '\u200b'],
+    ['percent-encoded', '%E2%80%8B'],
+    ['within JSON', '\\u200b'],
+    ['within HTML', '&#8203;'],
+  ])('hides an escaped key that an invisible character %s splits', (_how, invisible) => {
+    expect(knowing('psk+live+abcdefgh').clean(`a psk%2Blive&#43;ab${invisible}cdefgh b`)).toBe('a *** b');
+  });
+
+  test('keeps the control characters around a key, so that no two words become one', () => {
+    expect(knowing('psk+live+abcdefgh').clean('a\npsk+live+abcdefgh\nb\npsk%2Blive%2Babc\ndefgh\nc')).toBe('a *** b *** c');
+  });
+
+  test('hides a key that an invisible character splits within an escape', () => {
+    expect(knowing('psk+live+abcdefgh').clean('a psk%2\u200bBlive\\u00\u00ad2babcdefgh b')).toBe('a *** b');
   });
 
   test('cuts the text to the given number of bytes, between two characters', () => {
