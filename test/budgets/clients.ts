@@ -46,6 +46,6 @@ async function measure(name: string): Promise<{ made: number; called: number }> 
 
 // The first clients compile the code and shape the classes.
 await measure('first');
-const [one, other] = [await measure('counted'), await measure('again')];
+const rounds = [await measure('counted'), await measure('again'), await measure('third')];
 // The engine itself may keep more at times, and never less.
-console.log(JSON.stringify({ made: Math.min(one.made, other.made), called: Math.min(one.called, other.called) }));
+console.log(JSON.stringify({ made: Math.min(...rounds.map(({ made }) => made)), called: Math.min(...rounds.map(({ called }) => called)) }));
