@@ -3,15 +3,15 @@ import { isServiceFailure } from '../contract/http.ts';
 import { isPetStoreError, type PetStoreError } from '../errors.ts';
 import { isFinalProxyCode } from '../proxy-codes.ts';
 
-/** TLS alerts by which the service refuses the client's certificate, or asks for one. */
-const CERTIFICATE_ALERT = /_CERTIFICATE/;
+/** TLS alerts by which the service refuses the client's certificate, or asks for one; and what Deno, without a code, says of the service's. */
+const CERTIFICATE_ALERT = /_CERTIFICATE|peer certificate/;
 
 /**
  * Whether the same request may succeed later. Sending an update again is safe: it sets a quantity, and does not add to one.
  * Retried are 408, 425, 429 and every 5xx but 501 and 505; failed connections, unless because of a certificate or a proxy that does not
  * allow them; and attempts that ran out of time.
  */
-export function mayRetry({ kind, status, code = '' }: PetStoreError): boolean {
+export function mayRetry({ kind, status, message, code = message }: PetStoreError): boolean {
   switch (kind) {
     case 'rate-limit':
       return status === 429;

@@ -9,11 +9,11 @@ import { fieldOf, textOf } from '../thrown.ts';
 import { describeRefusal, proxyRefusal } from './proxy-refusal.ts';
 import { causesOf, innermostCode, safeCause } from './safe-cause.ts';
 
-const SHOWN_REASON = 100;
+const SHOWN_REASON = 300;
 
-/** Failures before a request can have left: the change was not applied. The names without underscores are Bun's. */
+/** Failures before a request can have left: the change was not applied. The names without underscores are Bun's; Deno's have no code. */
 const NEVER_CONNECTED =
-  /^(?:ECONNREFUSED|ENOTFOUND|EAI_\w+|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|FailedToOpenSocket)$/;
+  /^(?:ECONNREFUSED|ENOTFOUND|EAI_\w+|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|FailedToOpenSocket)$|: client error \(Connect\)/;
 /**
  * The same for TLS: errors of the handshake only, since TLS records may also break later. Node writes some names with a slash:
  * `SSL/TLS_ALERT_HANDSHAKE_FAILURE`.
@@ -41,7 +41,7 @@ export function connectionFailure(thrown: unknown, call: Call, asked: Asked): Pe
   // Our own fetch (`undiciFetch`) knows whether the request was sent, even if its dispatcher sent it again, and names the setting.
   const isUnsent = chain.map((error) => fieldOf(error, 'isUnsent')).find((known) => typeof known === 'boolean');
   const forbidden = asked.isAnswered ? undefined : findForbidden(why, chain, asked);
-  if (!asked.isAnswered && (isUnsent ?? (forbidden || (code !== undefined && isBeforeRequest(code, chain))))) call.refused('connection');
+  if (!asked.isAnswered && (isUnsent ?? (forbidden || isBeforeRequest(code ?? why, chain)))) call.refused('connection');
   const details = { ...call.details(), code, cause: safeCause(thrown, asked.redactor) };
   if (forbidden) return new ConfigurationError(`Cannot ${call.purpose}: ${forbidden}`, { ...details, option: 'baseUrl' });
   const setting = chain.map((error) => textOf(error, 'setting')).find((found) => found !== undefined);

@@ -98,6 +98,9 @@ describe('mayRetry', () => {
       'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
       'ERR_TLS_CERT_ALTNAME_INVALID',
     ].map((code) => new ConnectionError('x', { code })),
+    new ConnectionError(
+      '… failed: error sending request for url (https://a/v1): client error (Connect): invalid peer certificate: Expired',
+    ),
   ])('is false for $name $status $code', (failure) => {
     expect(mayRetry(failure)).toBe(false);
   });

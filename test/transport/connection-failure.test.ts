@@ -84,6 +84,24 @@ describe('connectionFailure', () => {
     expect(failureOf(thrown)).toMatchObject({ kind: 'connection', outcome: 'unknown' });
   });
 
+  test('shows the whole reason of Deno, which has no code and says last why no connection was made: nothing was sent', () => {
+    const reason =
+      'error sending request for url (https://pets.test:8443/v1/inventory/42): client error (Connect): dns error: failed to lookup address information: Name or service not known';
+    expect(failureOf(new TypeError('fetch failed', { cause: new Error(reason) }))).toMatchObject({
+      code: undefined,
+      message: `Cannot update pet 42: the connection to pets.test:8443 failed: ${reason}`,
+      outcome: 'not-sent',
+    });
+  });
+
+  test('leaves an update unknown if Deno lost the connection while it sent the request', () => {
+    const reason = 'error sending request for url (https://pets.test:8443/v1/inventory/42): client error (SendRequest): connection closed';
+    expect(failureOf(new TypeError('fetch failed', { cause: new Error(reason) }))).toMatchObject({
+      kind: 'connection',
+      outcome: 'unknown',
+    });
+  });
+
   test.each([undefined, new Error(), { message: 7 }])('has no code and no reason for %o', (thrown) => {
     expect(failureOf(thrown)).toMatchObject({ code: undefined, message: 'Cannot update pet 42: the connection to pets.test:8443 failed' });
   });
