@@ -40,7 +40,8 @@ const Quantity = z.number().check(z.refine(Number.isSafeInteger, 'must be a safe
 /**
  * The stock of one pet (specification, InventoryItem).
  *
- * `status` is open: a value that the service adds later is passed on as it is. `quantity` is a safe integer.
+ * `status` is open: a value that the service adds later is passed on as it is. `quantity` is a safe integer. What it parses has the type
+ * `InventoryItem<Int64>`, since its `petId` may be a number or a bigint.
  *
  * @example
  * console.log(InventoryItem.parse({ petId: 1, quantity: 3, status: 'sold', note: 'dropped' })); // → { petId: 1, quantity: 3, status: 'sold' }
