@@ -33,18 +33,19 @@ export class Redactor {
    * as in JSON or HTML, once or twice.
    */
   hide(text: string): string {
-    const left = this.#cutKeys(text, asWritten(text));
+    const left = this.#cutKeys(text, readVisible(text));
     return BEGINS_ESCAPE.test(left) ? ESCAPES.reduce((hidden, outer) => this.#hideEscaped(hidden, outer), left) : left;
   }
 
   /** Hides the keys with escapes of one kind, also around others: a page may quote an address, and JSON may quote a page. */
   #hideEscaped(text: string, outer: RegExp): string {
-    const written = asWritten(text);
+    const written = readVisible(text);
     const reading = unescaped(written, outer);
     if (reading === written) return text;
     let left = this.#cutKeys(text, reading);
     // Read again only if a key was cut, since a text may have an escape for each of its characters.
-    for (const inner of ESCAPES) left = this.#cutKeys(left, unescaped(left === text ? reading : unescaped(asWritten(left), outer), inner));
+    for (const inner of ESCAPES)
+      left = this.#cutKeys(left, unescaped(left === text ? reading : unescaped(readVisible(left), outer), inner));
     return left;
   }
 
@@ -89,7 +90,7 @@ interface Reading {
 }
 
 /** A text without its invisible characters. */
-function asWritten(text: string): Reading {
+function readVisible(text: string): Reading {
   return unescaped({ plain: foldCase(text), placeOf: (index) => [index, index + 1] }, UNSEEN);
 }
 
@@ -135,7 +136,7 @@ function unescaped(reading: Reading, pattern: RegExp): Reading {
   };
 }
 
-/** The character that an escape stands for; nothing for one that no key has, such as an invisible one. */
+/** The character that an escape stands for. Nothing for an invisible character, and for an escape of a character that no key has. */
 function read([, hex, itself, decimal, byte = hex]: RegExpExecArray): string {
   if (itself !== undefined) return ENTITIES[itself] ?? itself;
   const code = Number(decimal ?? `0x${byte}`);

@@ -3,7 +3,10 @@ import { isServiceFailure } from '../contract/http.ts';
 import { isPetStoreError, type PetStoreError } from '../errors.ts';
 import { isFinalProxyCode } from '../proxy-codes.ts';
 
-/** TLS alerts by which the service refuses the client's certificate, or asks for one; and what Deno, without a code, says of the service's. */
+/**
+ * TLS alerts by which the service refuses the client's certificate, or asks for one. Deno gives no code, but a message that calls the service's
+ * certificate `peer certificate`.
+ */
 const CERTIFICATE_ALERT = /_CERTIFICATE|peer certificate/;
 
 /**

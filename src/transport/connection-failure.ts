@@ -11,7 +11,7 @@ import { causesOf, innermostCode, safeCause } from './safe-cause.ts';
 
 const SHOWN_REASON = 300;
 
-/** Failures before a request can have left: the change was not applied. The names without underscores are Bun's; Deno's have no code. */
+/** Failures before a request can have left: the change was not applied. The names without underscores are Bun's; Deno gives a message alone. */
 const NEVER_CONNECTED =
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_\w+|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|FailedToOpenSocket)$|: client error \(Connect\)/;
 /**
@@ -82,7 +82,10 @@ function hostOf({ baseUrl, redactor }: Asked): string {
   return redactor.clean(new URL(baseUrl).host);
 }
 
-/** Whether a failure came before the request. A connection can break with the code of one that was never made; the system call differs. */
+/**
+ * Whether a failure came before the request, by its code, or by its message if it has none. A connection can break with the code of one that
+ * was never made; the system call differs.
+ */
 function isBeforeRequest(code: string, chain: readonly unknown[]): boolean {
   if (isCertificateCode(code) || isProxyCode(code) || NO_TLS.test(code)) return true;
   const calls = chain.map((error) => textOf(error, 'syscall') ?? '');
