@@ -25,13 +25,25 @@ export async function recipeChecks({ plain }: Projects): Promise<Check[]> {
     await mkdir(join(recipes, folder), { recursive: true });
     await writeFile(join(recipes, folder, name), text);
   }
-  for (const name of ['package.json', 'jest.config.js']) await cp(join(recipes, 'ts-jest', name), join(recipes, 'nestjs', name));
+  await completeFolders(recipes);
   return [
     { title: 'the recipe for Jest passes', run: () => runTest(join(recipes, 'jest')) },
     { title: 'the recipe for ts-jest passes and keeps to the types', run: () => runTypedTest(join(recipes, 'ts-jest')) },
     { title: 'the recipe for NestJS passes and keeps to the types', run: () => runTypedTest(join(recipes, 'nestjs')) },
     { title: 'the recipe for Vite serves the stock and ships no key', run: () => runVite(join(recipes, 'vite')) },
   ];
+}
+
+/** Adds the files that a recipe describes in words, since they are nearly those of the recipe before. */
+async function completeFolders(recipes: string): Promise<void> {
+  const at = (path: string) => join(recipes, path);
+  for (const folder of ['ts-jest', 'nestjs']) await cp(at('jest/package.json'), at(`${folder}/package.json`));
+  await cp(at('ts-jest/jest.config.js'), at('nestjs/jest.config.js'));
+  const sample = await readFile(at('jest/sold-out.test.js'), 'utf8');
+  await writeFile(at('ts-jest/sold-out.test.ts'), `import { expect, test } from '@jest/globals';\n${sample}`);
+  const settings = await readFile(at('ts-jest/tsconfig.json'), 'utf8');
+  const decorators = '{ "experimentalDecorators": true, "emitDecoratorMetadata": true,';
+  await writeFile(at('nestjs/tsconfig.json'), settings.replace('"compilerOptions": {', `"compilerOptions": ${decorators}`));
 }
 
 async function runTypedTest(project: string): Promise<undefined> {
