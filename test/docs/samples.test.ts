@@ -61,6 +61,10 @@ describe.concurrent('Samples', () => {
   });
 });
 
+test.for(['docs/recipes.md', 'docs/tracing.md'])('%s shows programs that need no line before them', (document) => {
+  expect(samplesOf(document)).toEqual(samplesOf(document, 'ts', ''));
+});
+
 test.for(DOCUMENTS)('%s has no code in a language that the tests do not run', (document) => {
   const languages = Array.from(readFileSync(join(ROOT, document), 'utf8').matchAll(/^```(.+)$/gm), ([, language]) => language);
   // Files of a project: test/consumers and test/fleet run them.
