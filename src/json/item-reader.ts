@@ -77,7 +77,7 @@ export class ItemReader<Ids extends Int64> {
     if (this.#expected === 'nothing') return this.#fail('invalid-json', 'continues after the list');
     if (byte === BYTE.closeList && this.#expected !== 'item') return this.#skip('nothing');
     if (this.#expected !== 'comma or end') return this.#readItems(items);
-    return byte === BYTE.comma ? this.#skip('item') : this.#fail('invalid-json', `has no comma after item ${this.#row - 1}`);
+    return byte === BYTE.comma ? this.#skip('item') : this.#fail('invalid-json', `has no comma after item ${this.#row}`);
   }
 
   #skipByteOrderMark(): boolean {

@@ -32,7 +32,7 @@ function checkQuantity(update: unknown, petId: PetId): number {
   const quantity: unknown = isObject ? Reflect.get(update, 'quantity') : undefined;
   if (typeof quantity === 'number' && Number.isSafeInteger(quantity)) return quantity;
   const what = isObject
-    ? `${showValue(quantity)} as \`quantity\`: it must be an integer up to 2^53-1${typeof quantity === 'string' ? ', not a string' : ''}`
+    ? `${showValue(quantity)} as \`quantity\`: it must be an integer within ±(2^53−1)${typeof quantity === 'string' ? ', not a string' : ''}`
     : `${showValue(update)} as the update: it must be { quantity }`;
   throw new InvalidArgumentError(`Cannot use ${what}`, { argument: 'quantity', petId, ...NOTHING_SENT });
 }

@@ -117,7 +117,8 @@ export const RESERVED_HEADERS: ReadonlySet<string> = new Set([
 
 /** Gives extra headers with names in lower case (RFC 9110 section 5). */
 export function headersOption(headers: unknown): Record<string, string> {
-  if (!isPlain(headers) && !(headers instanceof Headers)) throw badOption('headers', 'a plain object of strings', { shown: headers });
+  if (!isPlain(headers) && !(headers instanceof Headers))
+    throw badOption('headers', 'a plain object of strings, or a Headers', { shown: headers });
   const entries: [string, unknown][] = headers instanceof Headers ? [...headers] : Object.entries(headers);
   return Object.fromEntries(entries.map(([name, value]) => checkHeader(name.toLowerCase(), value)));
 }

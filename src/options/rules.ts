@@ -119,8 +119,6 @@ export function checkPetId(petId: unknown, details: FailureDetails = {}): PetId 
   // Turns -0 into 0.
   if (isPetId(petId)) return petId === 0 ? 0 : petId;
   const rule =
-    typeof petId === 'string'
-      ? 'it must be a number or a bigint, not a string'
-      : 'it must be an int64: an integer up to 2^53-1 as a number, any other as a bigint';
+    typeof petId === 'string' ? 'it must be a number or a bigint, not a string' : 'it must be an int64, and a bigint beyond ±(2^53−1)';
   throw new InvalidArgumentError(`Cannot use ${showValue(petId)} as \`petId\`: ${rule}`, { argument: 'petId', ...details });
 }

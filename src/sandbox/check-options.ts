@@ -40,7 +40,7 @@ export function checkOptions(options: object, rules: Readonly<Record<string, rea
   for (const [name, value] of Object.entries(options)) {
     const [schema, rule] = known.get(name) ?? [];
     if (schema === undefined) {
-      throw new SandboxError(`Cannot use \`${place}${name}\`: there is no such option, only ${[...known.keys()].join(', ')}`);
+      throw new SandboxError(`Cannot use \`${place}${name}\` as an option: the options are ${[...known.keys()].join(', ')}`);
     }
     if (value === undefined || schema.safeParse(value).success) continue;
     throw new SandboxError(`Cannot use ${name === 'keys' ? 'that value' : show(value)} as \`${place}${name}\`: ${rule}`);

@@ -1,5 +1,5 @@
 import type { InventoryItem, PetStatus } from '../contract/models.ts';
-import { isInt64 } from '../contract/pet-id.ts';
+import { isInt64, isPetId } from '../contract/pet-id.ts';
 import type { Random } from './random.ts';
 import { SandboxError, show } from './sandbox-error.ts';
 
@@ -64,14 +64,11 @@ export function* inventPets(count: number, random: Random): Generator<StockItem>
 
 /** Checks a caller's entry. @throws {SandboxError} for an id that is not an int64, or a quantity that is not a safe integer */
 export function toStockItem({ petId, quantity, status = 'available' }: StockEntry): StockItem {
-  if (typeof petId === 'number' && !Number.isSafeInteger(petId)) {
-    throw new SandboxError(`Cannot stock pet ${petId}: an id must be an integer, beyond ±(2^53−1) as a bigint`);
-  }
-  const id = BigInt(petId);
-  if (!isInt64(id)) throw new SandboxError(`Cannot stock pet ${petId}: an id must be an int64`);
-  if (!Number.isSafeInteger(quantity)) throw new SandboxError(`Cannot stock pet ${petId}: ${show(quantity)} is not an integer`);
+  if (!isPetId(petId)) throw new SandboxError(`Cannot stock pet ${petId}: its id must be an int64, and a bigint beyond ±(2^53−1)`);
+  if (!Number.isSafeInteger(quantity))
+    throw new SandboxError(`Cannot stock pet ${petId}: its quantity must be an integer within ±(2^53−1), not ${show(quantity)}`);
   // A stock has no -0.
-  return { petId: id, quantity: quantity + 0, status };
+  return { petId: BigInt(petId), quantity: quantity + 0, status };
 }
 
 /** Parses a petId from a path; undefined if it is not an int64. */

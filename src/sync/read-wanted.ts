@@ -28,10 +28,7 @@ export async function readWanted(
   wanted: Wanted,
   { client, signal }: { client: object; signal: AbortSignal | undefined },
 ): Promise<WantedStock> {
-  if (!isIterable(wanted))
-    throw new InvalidArgumentError('Cannot use this as `wanted`: it must be iterable, such as a list of { petId, quantity }', {
-      argument: 'wanted',
-    });
+  hidingKey(client, () => checkIterable(wanted));
   const stock = new WantedStock();
   let entryNumber = 0;
   const take = (entry: unknown): void => hidingKey(client, () => addChecked(stock, entry, ++entryNumber));
@@ -66,8 +63,10 @@ function problemOf(entry: unknown): string {
   return `${name} must be an integer within ±(2^53−1), not ${showValue(value)}`;
 }
 
-function isIterable(value: unknown): boolean {
-  return isObject(value) && (Symbol.asyncIterator in value || Symbol.iterator in value);
+function checkIterable(wanted: unknown): void {
+  if (isObject(wanted) && (Symbol.asyncIterator in wanted || Symbol.iterator in wanted)) return;
+  const message = `Cannot use ${showValue(wanted)} as \`wanted\`: it must be a list or another iterable of { petId, quantity }`;
+  throw new InvalidArgumentError(message, { argument: 'wanted' });
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -115,8 +115,8 @@ const DEFAULT_CONCURRENCY = 16;
 const MAX_CONCURRENCY = 1000;
 
 export const SYNC_OPTIONS = [
-  'dryRun',
   'journal',
+  'dryRun',
   'concurrency',
   'priority',
   'signal',

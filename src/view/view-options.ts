@@ -154,7 +154,7 @@ export function checkAdjustOptions(options: AdjustOptions = {}): { min: number; 
 /** @throws InvalidArgumentError for a value that is not a safe integer */
 export function checkDelta(delta: unknown, details: FailureDetails): number {
   if (typeof delta === 'number' && Number.isSafeInteger(delta)) return delta;
-  const message = `Cannot use ${showValue(delta)} as \`delta\`: it must be an integer up to 2^53-1`;
+  const message = `Cannot use ${showValue(delta)} as \`delta\`: it must be an integer within ±(2^53−1)`;
   throw new InvalidArgumentError(message, { argument: 'delta', ...details });
 }
 

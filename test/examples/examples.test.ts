@@ -65,7 +65,7 @@ describe.concurrent('Examples', () => {
     const { stdout } = await installed.run('examples/errors.ts');
     expect(stdout.trimEnd().split('\n')).toEqual([
       'skip pet -1: there is no such pet',
-      'fix `quantity`: Cannot use 1.5 as `quantity`: it must be an integer up to 2^53-1',
+      'fix `quantity`: Cannot use 1.5 as `quantity`: it must be an integer within ±(2^53−1)',
       'ask for a new key',
       'done',
     ]);

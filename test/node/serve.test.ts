@@ -109,7 +109,7 @@ describe('serveSandbox', () => {
     );
     await expect(serveSandbox({ window: 0 })).rejects.toThrow('Cannot use 0 as `window`');
     await expect(serveSandbox(JSON.parse('{"prt":3}'))).rejects.toThrow(
-      'Cannot use `prt`: there is no such option, only port, hostname, db, cors, pets, keys',
+      'Cannot use `prt` as an option: the options are port, hostname, db, cors, pets, keys',
     );
   });
 

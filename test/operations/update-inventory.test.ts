@@ -40,7 +40,7 @@ describe('updateInventory sends a request', () => {
 });
 
 describe('updateInventory refuses, before anything is sent,', () => {
-  const PET_RULE = 'it must be an int64: an integer up to 2^53-1 as a number, any other as a bigint';
+  const PET_RULE = 'it must be an int64, and a bigint beyond ±(2^53−1)';
 
   test.each([
     [2 ** 53, '9007199254740992'],
@@ -82,7 +82,7 @@ describe('updateInventory refuses, before anything is sent,', () => {
       operation: 'updateInventory',
       petId: 42,
       outcome: 'not-sent',
-      message: `Cannot use ${shown} as \`quantity\`: it must be an integer up to 2^53-1`,
+      message: `Cannot use ${shown} as \`quantity\`: it must be an integer within ±(2^53−1)`,
     });
   });
 
@@ -98,7 +98,7 @@ describe('updateInventory refuses, before anything is sent,', () => {
 
   test('a quantity that is a string, and says that it is one', () => {
     expect(thrownBy(() => updateInventory(42, { quantity: '12' }, 'number'))).toMatchObject({
-      message: 'Cannot use "12" as `quantity`: it must be an integer up to 2^53-1, not a string',
+      message: 'Cannot use "12" as `quantity`: it must be an integer within ±(2^53−1), not a string',
     });
   });
 

@@ -24,8 +24,8 @@ test('A SandboxError in JSON says what is wrong', () => {
 
 describe('createSandbox refuses', () => {
   test.each([
-    ['{"windw":5}', 'Cannot use `windw`: there is no such option, only pets, keys, plans'],
-    ['{"toString":5}', 'Cannot use `toString`: there is no such option'],
+    ['{"windw":5}', 'Cannot use `windw` as an option: the options are pets, keys, plans'],
+    ['{"toString":5}', 'Cannot use `toString` as an option'],
     ['{"policy":"leaky"}', `Cannot use "leaky" as \`policy\`: it must be one of ${POLICIES} or { minute, day }`],
     ['{"plans":{"gold":{"requestsPerMinute":0}}}', 'Cannot use that object as `plans`: it must be an object of plans'],
     ['{"plans":{"gold":{"perMinute":5}}}', 'Cannot use that object as `plans`'],
@@ -40,7 +40,7 @@ describe('createSandbox refuses', () => {
     ['{"faults":[{"at":0,"status":503}]}', 'Cannot use 0 as `faults[0].at`: it must be the number of a request, from 1, or a list of them'],
     ['{"faults":[{"at":[1,0],"status":503}]}', 'Cannot use that list as `faults[0].at`'],
     ['{"faults":[{"times":0,"status":503}]}', 'Cannot use 0 as `faults[0].times`: it must be a whole number, 1 or more'],
-    ['{"faults":[{"stats":503}]}', 'Cannot use `faults[0].stats`: there is no such option, only at, rate, when'],
+    ['{"faults":[{"stats":503}]}', 'Cannot use `faults[0].stats` as an option: the options are at, rate, when'],
     ['{"faults":[{"headers":{"x y":"1"}}]}', 'Cannot use that object as `faults[0].headers`: it must be an object of valid header names'],
     ['{"faults":[{"headers":{"x y":null}}]}', 'Cannot use that object as `faults[0].headers`'],
     ['{"faults":[{"headers":{"x":"a\\nb"}}]}', 'Cannot use that object as `faults[0].headers`'],
@@ -131,10 +131,10 @@ describe('the stock refuses', () => {
   const { inventory, addKey, keys } = createSandbox();
 
   test.each([
-    [2 ** 53, 1, 'Cannot stock pet 9007199254740992: an id must be an integer, beyond ±(2^53−1) as a bigint'],
-    [1.5, 1, 'Cannot stock pet 1.5: an id must be an integer, beyond ±(2^53−1) as a bigint'],
-    [2n ** 63n, 1, 'Cannot stock pet 9223372036854775808: an id must be an int64'],
-    [1, 0.5, 'Cannot stock pet 1: 0.5 is not an integer'],
+    [2 ** 53, 1, 'Cannot stock pet 9007199254740992: its id must be an int64, and a bigint beyond ±(2^53−1)'],
+    [1.5, 1, 'Cannot stock pet 1.5: its id must be an int64, and a bigint beyond ±(2^53−1)'],
+    [2n ** 63n, 1, 'Cannot stock pet 9223372036854775808: its id must be an int64, and a bigint beyond ±(2^53−1)'],
+    [1, 0.5, 'Cannot stock pet 1: its quantity must be an integer within ±(2^53−1), not 0.5'],
   ])('pet %s with quantity %s', (petId, quantity, message) => {
     expect(() => inventory.set(petId, { quantity })).toThrow(new SandboxError(message));
   });

@@ -124,7 +124,7 @@ describe('a journal', () => {
     const held = [...journal.lines];
     const other = syncInventory(store, [{ petId: 1, quantity: 7 }], { journal });
     await expect(other).rejects.toMatchObject({ kind: 'invalid-argument', argument: 'journal' });
-    await expect(other).rejects.toThrow('journal memory for this input: it belongs to another wanted state (2 pets, not 1)');
+    await expect(other).rejects.toThrow('journal memory for this input: it belongs to another wanted state (pets there: 2, here: 1)');
     expect(journal.lines).toEqual(held);
     expect(store.requests).toEqual([]);
   });

@@ -235,7 +235,7 @@ describe('syncInventory', () => {
   });
 
   test.each([
-    [{ dryrun: true }, 'dryrun', 'the options are dryRun, journal, concurrency, priority, signal, onProgress, maxChanges, review, now'],
+    [{ dryrun: true }, 'dryrun', 'the options are journal, dryRun, concurrency, priority, signal, onProgress, maxChanges, review, now'],
     [{ dryRun: 'no' }, 'dryRun', 'it must be true or false'],
     [{ journal: 'x.journal' }, 'journal', 'such as fileJournal(path) of petstore-inventory/node gives'],
     [{ journal: { read: thrower } }, 'journal', 'such as fileJournal(path) of petstore-inventory/node gives'],
@@ -749,9 +749,16 @@ describe('a bad entry', () => {
     expect(store.requests).toEqual([]);
   });
 
-  test.each([{}, 5, null, undefined])('a wanted state that cannot be iterated is refused: %j', async (wanted) => {
+  test.each([
+    [{}, 'an object'],
+    [5, '5'],
+    [null, 'null'],
+    [undefined, 'undefined'],
+    ['stock.csv', '"stock.csv"'],
+  ])('a wanted state that is no list is refused and shown: %j', async (wanted, shown) => {
     const refused = Reflect.apply(syncInventory, undefined, [new FakeStore([]), wanted]);
-    await expect(refused).rejects.toMatchObject({ kind: 'invalid-argument', argument: 'wanted' });
+    const message = `Cannot use ${shown} as \`wanted\`: it must be a list or another iterable of { petId, quantity }`;
+    await expect(refused).rejects.toMatchObject({ kind: 'invalid-argument', argument: 'wanted', message });
   });
 
   test('adjustments that add up to more than a double holds are refused', async () => {

@@ -326,6 +326,11 @@ describe('undoSync refuses, before anything is sent,', () => {
     expect(error).toMatchObject({ kind: 'invalid-argument', message: 'Cannot undo journal memory: it has no job' });
   });
 
+  test('missing options, and names the journal', async () => {
+    const undone = Reflect.apply(undoSync, undefined, [new FakeStore([])]);
+    await expect(undone).rejects.toThrow('Cannot use undefined as `options`: it must be an object such as { journal }');
+  });
+
   test('a journal of another store', async () => {
     const { store, journal } = await finishedJob();
     store.baseUrl = 'https://other.example/v1';
