@@ -137,6 +137,13 @@ describe('ItemReader', () => {
     expect(failure).toEqual({ reason: 'invalid-json', problems: [{ path: '[4]', message: 'is not valid JSON' }] });
   });
 
+  test('names the item that no comma follows by its number, counted from 1', () => {
+    const { items, failure } = new ItemReader('number').push(encode(`[${item(1)},${item(2)} ${item(3)}]`));
+
+    expect(items).toHaveLength(2);
+    expect(failure).toEqual({ reason: 'invalid-json', problems: [{ path: '', message: 'has no comma after item 2' }] });
+  });
+
   test('refuses a number instead of an item as soon as its end has come', () => {
     expect(firstProblem(new ItemReader('number'), encode('[1,'))).toEqual({ path: '[0]', message: 'must be an object, not a number' });
   });
