@@ -18,12 +18,13 @@ const TIMEOUT_MS = 500;
  */
 export interface RedisQuotaStoreOptions {
   /**
-   * The prefix of the store's keys in Redis.
+   * The prefix of the store's keys in Redis: not empty, without braces.
    * @default 'petstore:quota:'
    */
   prefix?: string | undefined;
   /**
-   * The number of processes that share the quota. While Redis is down, each process divides the quota by it and uses one part at most.
+   * The number of processes that share the quota, an integer of at least 1. While Redis is down, each process divides the quota by it and
+   * uses one part at most.
    * @default the number of processes in the last lease, or 10
    */
   processes?: number | undefined;
@@ -40,7 +41,7 @@ export interface RedisQuotaStoreOptions {
  * The caller opens the connection before, and closes it after the clients. Redis gets neither key nor address, only a hash.
  *
  * @param client a connected client of ioredis or node-redis, or a cluster of either
- * @throws ConfigurationError
+ * @throws ConfigurationError that names the option, the rule and the value, also for a client that is not connected
  * @example
  * const redis = new Redis('redis://127.0.0.1:6379', { lazyConnect: true });
  * const quotaStore = redisQuotaStore(redis, { processes: 8 });
@@ -53,7 +54,7 @@ export function redisQuotaStore(client: RedisClient, options: RedisQuotaStoreOpt
   checkNames(options, ['prefix', 'processes', 'subscriber']);
   const { prefix = PREFIX, processes, subscriber } = options;
   if (typeof prefix !== 'string' || prefix === '' || /[{}]/.test(prefix))
-    throw badOption('prefix', 'a text without braces, which choose the node of a cluster', { shown: prefix });
+    throw badOption('prefix', 'a text that is not empty and has no braces, which choose the node of a cluster', { shown: prefix });
   checkSubscriber(subscriber);
   const scripts = scriptsOf(client);
   const sha1 = digest('SHA-1', LEASE_SCRIPT);
