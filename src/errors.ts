@@ -92,12 +92,12 @@ export abstract class PetStoreError extends Error {
   abstract readonly kind: PetStoreFailure['kind'];
   /**
    * The code of the service's Error body; else one such as `http_502`, that of the innermost cause, such as `ECONNREFUSED`, or the client's
-   * own: `wait_too_long`, `invalid_response`.
+   * own: `wait_too_long`, `invalid_response`, `proxy_403`, `proxy_407`. Undefined if there is none, as for a timeout or a bad argument.
    */
   readonly code: string | undefined;
   /** The HTTP status; undefined if no answer came. */
   readonly status: number | undefined;
-  /** The method that was called; undefined for an error of a constructor. */
+  /** The method that was called; undefined if the error is not about one call, as for a bad option of a client. */
   readonly operation: OperationName | undefined;
   /** The pet of an update, as it was given. */
   readonly petId: PetId | undefined;

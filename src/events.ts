@@ -48,7 +48,7 @@ export interface ClientEvents {
    * listener then updates the pet that the call is about to update, the listener's update is sent first.
    */
   started: CallEvent;
-  /** A request is about to be sent. */
+  /** A request is about to be sent; `path` is below the client's address, without a query. */
   request: CallEvent & { method: string; path: string };
   /** The headers of an answer came, `ms` after the request was sent; `date` is the service's clock, in whole seconds. */
   response: CallEvent & { status: number; ms: number; date?: Date; rateLimit?: RateLimit };
@@ -69,7 +69,10 @@ export interface ClientEvents {
   queue: CallEvent & { reason: WaitReason; ms: number; calls: number };
   /** The gate of this key closed, at least until `until`, or opened again. */
   gate: CallEvent & { state: 'closed' | 'open'; until?: Date };
-  /** The quota store failed, so that this process keeps to its part (`local`), or works again (`shared`). Emitted with the next request. */
+  /**
+   * The quota store failed, so that this process keeps to its part (`local`), or works again (`shared`); `reason` says why it failed.
+   * Emitted with the next request.
+   */
   quotaStore: CallEvent & { state: 'local' | 'shared'; reason?: string };
   /**
    * `empty`: so many requests failed that the calls of this key have no retry left, and are not tried again if they fail. `refilled`: half

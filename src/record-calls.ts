@@ -22,7 +22,7 @@ import { VERSION } from './version.ts';
 export interface RecordOptions {
   /** Gets each line at once, with its line break, to write it to a file. Errors of this function are ignored. @default none */
   write?: ((line: string) => unknown) | undefined;
-  /** How many of the latest lines `text()` gives after the first line; 0 keeps none. @default 100000 */
+  /** How many of the latest lines `text()` gives after the first line, an integer; 0 keeps none. @default 100000 */
   latest?: number | undefined;
 }
 

@@ -29,8 +29,8 @@ export type ApiKeySource = () => string | Promise<string>;
  */
 export interface PetStoreClientOptions<Ids extends Int64 = 'number'> {
   /**
-   * The bearer key, or a function that gives it. Required here or as `PETSTORE_API_KEY`, or in the file that `PETSTORE_API_KEY_FILE` names,
-   * which is read again when it is replaced.
+   * The bearer key (visible ASCII, RFC 6750 section 2.1), or a function that gives it. Required here or as `PETSTORE_API_KEY`, or in the
+   * file that `PETSTORE_API_KEY_FILE` names, which is read again when it is replaced.
    */
   apiKey?: string | ApiKeySource | undefined;
   /**
@@ -52,24 +52,24 @@ export interface PetStoreClientOptions<Ids extends Int64 = 'number'> {
    */
   int64?: Ids | undefined;
   /**
-   * The most retries after the first attempt, for all kinds of failures together; a wait does not count.
+   * The most retries after the first attempt, an integer of at least 0, for all kinds of failures together; a wait does not count.
    * @default 5
    */
   maxRetries?: number | undefined;
   /**
-   * Milliseconds for one attempt: connection, headers and the first 4 MiB of body, and again for every further 4 MiB. For a stream: for
-   * each part of the body; the time that you take for an item does not count.
+   * Milliseconds for one attempt, above 0: connection, headers and the first 4 MiB of body, and again for every further 4 MiB. For a
+   * stream: for each part of the body; the time that you take for an item does not count.
    * @default 30000
    */
   attemptTimeoutMs?: number | undefined;
   /**
-   * Milliseconds for a whole call, waiting included.
+   * Milliseconds for a whole call, waiting included; above 0.
    * @default none
    */
   totalTimeoutMs?: number | undefined;
   /**
-   * The most milliseconds that a call waits for the gate to open; a longer wait rejects at once. The number of calls that wait does not
-   * matter.
+   * The most milliseconds that a call waits for the gate to open, at least 0; a longer wait rejects at once. The number of calls that wait
+   * does not matter.
    * @default 120000
    */
   maxWaitMs?: number | undefined;
@@ -79,7 +79,8 @@ export interface PetStoreClientOptions<Ids extends Int64 = 'number'> {
    */
   latestOnly?: boolean | undefined;
   /**
-   * The most requests in flight; fewer when little quota is left. A stream counts until its first items, a `fetch` until its body was read.
+   * The most requests in flight, an integer of at least 1; fewer when little quota is left. A stream counts until its first items, a
+   * `fetch` until its body was read.
    * @default 64
    */
   concurrency?: number | undefined;
@@ -101,7 +102,7 @@ export interface PetStoreClientOptions<Ids extends Int64 = 'number'> {
    */
   quotaStore?: QuotaStore | undefined;
   /**
-   * The most decoded bytes that `listInventory` accepts. A stream has no such limit.
+   * The most decoded bytes that `listInventory` accepts, an integer of at least 1. A stream has no such limit.
    * @default 268435456
    */
   maxResponseBytes?: number | undefined;

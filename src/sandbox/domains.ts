@@ -75,7 +75,7 @@ export class Domains {
 
   /**
    * The redirect for a request to this absolute address, if its domain redirects.
-   * @throws TypeError for an address that is not absolute
+   * @throws TypeError for an address that is not absolute, unless there are no domains
    */
   redirectOf(address: string): { location: string; status: number } | undefined {
     if (this.#served.size === 0) return undefined;

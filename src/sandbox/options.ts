@@ -37,7 +37,7 @@ export type SandboxRoutes = (request: Request) => Response | undefined | Promise
 export interface Ban {
   /** How many requests during a penalty are refused with a 429; the next refused one starts the ban. */
   after: number;
-  /** How long the ban lasts, in milliseconds. */
+  /** How long the ban lasts, in milliseconds, at most 1e13. */
   forMs: number;
 }
 
@@ -89,8 +89,8 @@ export interface SandboxOptions<Plans extends string = string> {
   /** More plans than free, pro and business, or other limits for these (specification, Limits: Enterprise is custom). @default none */
   plans?: Readonly<Record<Plans, PlanLimits>> | undefined;
   /**
-   * Length of the minute's window in milliseconds, at most 1e13, so that tests of other clients can shorten it. A `PetStoreClient` counts
-   * whole minutes, and sends at most twice the limit in one.
+   * Length of the minute's window in whole milliseconds, from 1 to 1e13, so that tests of other clients can shorten it. A `PetStoreClient`
+   * counts whole minutes, and sends at most twice the limit in one.
    * @default 60000
    */
   window?: number | undefined;
@@ -100,7 +100,10 @@ export interface SandboxOptions<Plans extends string = string> {
    * @default 'fixed-clock'
    */
   policy?: Policy | { minute: Policy; day: Policy } | undefined;
-  /** Most tokens that the minute's `token-bucket` holds, whatever the plan; only with that policy. @default the plan's requests per minute */
+  /**
+   * Most tokens that the minute's `token-bucket` holds, at least 1, whatever the plan; only with that policy.
+   * @default the plan's requests per minute
+   */
   burst?: number | undefined;
   /** What costs quota, and when. @default { at: 'arrival', refused: false, uncounted: [] } */
   counting?: Counting | undefined;
@@ -136,7 +139,7 @@ export interface SandboxOptions<Plans extends string = string> {
   nodes?: readonly number[] | undefined;
   /** Custom domains and redirects between domains. @default none */
   domains?: readonly (string | DomainRedirect)[] | undefined;
-  /** How many of the latest requests are kept in full, at least; a quarter more at most. The counts include all. @default 100000 */
+  /** How many of the latest requests are kept in full, from 1; at times up to a quarter more. The counts include all. @default 100000 */
   history?: number | undefined;
 }
 

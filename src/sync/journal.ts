@@ -67,7 +67,10 @@ export class JournalError extends Error {
   override readonly name = 'JournalError';
   /** The kind of error; the same in all copies of the package. */
   readonly kind = 'journal';
-  /** The system's code, such as `ENOSPC`, or one of `journal_busy`, `journal_no_file` and the like. */
+  /**
+   * The system's code, such as `ENOSPC`, or `journal_busy`, `journal_no_file`, `journal_removed`, `journal_unreadable` or
+   * `journal_version`.
+   */
   readonly code: string | undefined;
 
   /** For your own implementations of `Journal`. */

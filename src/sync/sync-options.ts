@@ -93,7 +93,7 @@ export interface SyncOptions {
    */
   onProgress?: ((progress: SyncProgress) => void) | undefined;
   /**
-   * Most changes, as a number or as a part of the service's list such as `'10%'`. With more, the run rejects with an
+   * Most changes, as an integer of at least 0 or as a part of the service's list such as `'10%'`. With more, the run rejects with an
    * `InvalidArgumentError` after the list and before the first update.
    * @default none
    */

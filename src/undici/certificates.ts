@@ -13,12 +13,12 @@ export interface Certificates {
    */
   ca?: string | Uint8Array | undefined;
   /**
-   * The client certificate (mutual TLS), with its intermediate certificates: PEM text, or the path of a PEM file.
+   * The client certificate (mutual TLS), with its intermediate certificates: PEM text, or the path of a PEM file. It needs `key`.
    * @default none
    */
   cert?: string | Uint8Array | undefined;
   /**
-   * The private key of `cert`: PEM text, or the path of a PEM file.
+   * The private key of `cert`: PEM text, or the path of a PEM file. It needs `cert`.
    * @default none
    */
   key?: string | Uint8Array | undefined;

@@ -12,23 +12,23 @@ import { type Certificates, secureContextOf } from './certificates.ts';
  */
 export interface UndiciFetchOptions extends Certificates {
   /**
-   * The address of a forward proxy, with user and password if it needs them (`http://user:password@proxy.example:3128`); false for no
-   * proxy, even if the environment variables name one.
+   * The http or https address of a forward proxy, with user and password if it needs them (`http://user:password@proxy.example:3128`);
+   * false for no proxy, even if the environment variables name one.
    * @default the variables `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`, also in lower case
    */
   proxy?: string | URL | false | undefined;
   /**
-   * Most connections to the service at once; HTTP/2 shares one among its requests.
+   * Most connections to the service at once, an integer of at least 1; HTTP/2 shares one among its requests.
    * @default as many as there are requests in flight
    */
   connections?: number | undefined;
   /**
-   * Milliseconds for which an idle connection is kept. It should be less than in the load balancer in front of the service.
+   * Milliseconds for which an idle connection is kept, at least 1. It should be less than in the load balancer in front of the service.
    * @default 4000
    */
   keepAliveTimeoutMs?: number | undefined;
   /**
-   * The time limit for a new connection in milliseconds, including TLS; behind a proxy, also for its answer to CONNECT.
+   * The time limit for a new connection in milliseconds, at least 1, including TLS; behind a proxy, also for its answer to CONNECT.
    * @default 10000
    */
   connectTimeoutMs?: number | undefined;
