@@ -125,8 +125,7 @@ type ConnectOptions = import('undici').Dispatcher.ConnectOptions<null>;
 
 function loadUndici(): Promise<Undici> {
   return import('undici').catch((cause: unknown) => {
-    const message =
-      'Cannot use undiciFetch as `fetch`: the package undici cannot be loaded; install version 7 or 8 of it (npm install undici)';
+    const message = 'Cannot use undiciFetch as `fetch`: the package undici cannot be loaded; install undici 7, or 8 from Node 22.19 on';
     throw new ConfigurationError(message, { option: 'fetch', cause });
   });
 }

@@ -11,7 +11,7 @@ const NODES = {
 } as const;
 
 const WITHOUT_UNDICI =
-  'ConfigurationError fetch Cannot use undiciFetch as `fetch`: the package undici cannot be loaded; install version 7 or 8 of it (npm install undici)';
+  'ConfigurationError fetch Cannot use undiciFetch as `fetch`: the package undici cannot be loaded; install undici 7, or 8 from Node 22.19 on';
 
 export function loadChecks({ plain, node }: Projects): Check[] {
   const nodes = Object.entries(NODES).filter(([, program]) => existsSync(program));
