@@ -91,7 +91,7 @@ async function lists(): Promise<string> {
 
 async function page(): Promise<string> {
   const sizes = Object.entries(await measureBundles()).map(([name, size]) => [name, kilobytes(size)]);
-  return `The size of a browser bundle by esbuild, minified and gzipped, with all dependencies. Of petstore-inventory, a page loads a part at once, and the rest when it is needed ([sizes](runtimes.md#sizes)).\n\n${table(['client', 'bundle'], sizes)}`;
+  return `The size of a browser bundle in one file by esbuild, minified and gzipped, with all dependencies. With code splitting, a page loads a part of petstore-inventory at once, and the rest when it is needed ([sizes](runtimes.md#sizes)).\n\n${table(['client', 'bundle'], sizes)}`;
 }
 
 async function start(): Promise<string> {
