@@ -141,6 +141,15 @@ describe('petstore doctor', () => {
     ]);
   });
 
+  test.skipIf(process.platform !== 'linux')('ends with 1 as other commands do if the system fails to read the key file', async () => {
+    // The beginning of a process's memory cannot be read: EIO.
+    const env = { PETSTORE_BASE_URL: served.url, PETSTORE_API_KEY_FILE: '/proc/self/mem' };
+    const { code, out } = await doctor(env);
+    const list = await runCli(['list'], new FakeTerminal({ env }));
+    const why = 'Cannot read the key from /proc/self/mem, which PETSTORE_API_KEY_FILE names: it cannot be read (EIO)';
+    expect([list, code, problemsIn(out)]).toEqual([1, 1, [`problem  key          ${why}`]]);
+  });
+
   test('finds that two variables give a key', async () => {
     const { code, out } = await doctor({ ...well(), PETSTORE_API_KEY_FILE: '/nowhere/key' });
     const why = 'Cannot choose between PETSTORE_API_KEY and PETSTORE_API_KEY_FILE: unset one';

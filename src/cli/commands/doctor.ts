@@ -2,6 +2,7 @@ import { isPetStoreError } from '../../errors.ts';
 import { checkClient } from '../../node/check-service.ts';
 import type { Finding } from '../../node/index.ts';
 import { withoutControls } from '../../redactor.ts';
+import { fieldOf } from '../../thrown.ts';
 import { type Paint, paintFor } from '../colour.ts';
 import { type CommonOptions, ENVIRONMENTS, environmentOf, openClient, sourceOfAddress } from '../connect.ts';
 import { refuseContradictions, refuseGiven } from '../contradictions.ts';
@@ -11,6 +12,7 @@ import { adviceOnUnnamed, inWords, messageLine } from '../explain-error.ts';
 import { hideKey } from '../hide-key.ts';
 import { interruptSignal } from '../interrupt.ts';
 import { checkEnvironments, checkSettings, type SettingName } from '../settings.ts';
+import { isStorageFailure } from '../storage-failure.ts';
 import { type Terminal, writeResult } from '../terminal.ts';
 import { UsageError } from '../usage-error.ts';
 
@@ -63,7 +65,8 @@ function exitCodeOf(diagnoses: readonly Diagnosis[]): ExitCode {
 
 /** The code of other commands, which fail too if the key is missing, refused or closed. */
 function failureOf({ findings }: Diagnosis): ExitCode {
-  if (findings.some((finding) => isKeyFault(finding) || finding.facts?.status === 401)) return EXIT.authentication;
+  if (findings.some((finding) => (isKeyFault(finding) && !isStorageFailure(finding.facts)) || finding.facts?.status === 401))
+    return EXIT.authentication;
   return findings.some(({ facts }) => facts?.closedUntil !== undefined) ? EXIT.quota : EXIT.failure;
 }
 
@@ -128,9 +131,8 @@ async function check(options: CommonOptions, terminal: Terminal, signal: AbortSi
     if (!isPetStoreError(error) || error.kind !== 'configuration') throw error;
     const see = error.option === 'baseUrl' ? 'docs/domains.md#production-and-staging' : 'docs/cli.md#the-command-line';
     const { option } = error;
-    return {
-      findings: [{ check: LINES[option] ?? 'client', outcome: 'problem', message: inWords(error.message), see, facts: { option } }],
-    };
+    const facts = { option, code: fieldOf(error.cause, 'code') };
+    return { findings: [{ check: LINES[option] ?? 'client', outcome: 'problem', message: inWords(error.message), see, facts }] };
   }
 }
 
