@@ -7,6 +7,7 @@ import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { type CommonOptions, connect } from '../connect.ts';
 import { refuseGiven } from '../contradictions.ts';
 import { EXIT, type ExitCode, Interruption } from '../exit-code.ts';
+import { stdinBytes } from '../input/open-input.ts';
 import type { Interrupts } from '../interrupt.ts';
 import { HostTransport } from '../mcp/host-transport.ts';
 import { type PlanLimits, Plans } from '../mcp/plans.ts';
@@ -72,7 +73,7 @@ interface Serving extends Pick<Interrupts, 'signal' | 'end'> {
  */
 async function serve(server: McpServer, { terminal, signal, end }: Serving): Promise<boolean> {
   const output = outputOf(terminal, signal);
-  const transport = new HostTransport(terminal.stdin, output);
+  const transport = new HostTransport(stdinBytes(terminal), output);
   const unanswered = new Unanswered(transport);
   const { promise: ended, resolve, reject } = Promise.withResolvers<boolean>();
   output.on('error', (error) => {
@@ -86,7 +87,7 @@ async function serve(server: McpServer, { terminal, signal, end }: Serving): Pro
     timer ??= setTimeout(() => end(new Interruption('stdin ended a minute ago', EXIT.done)), LAST_ANSWERS_MS);
     unanswered.none().then(() => resolve(true));
   };
-  transport.input.once('end', answerLast).once('close', answerLast);
+  transport.input.once('error', reject).once('end', answerLast).once('close', answerLast);
   signal.addEventListener('abort', answerLast, { once: true });
   failWhenClosed(server, reject);
   try {

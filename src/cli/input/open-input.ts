@@ -65,7 +65,7 @@ export function inputName(path: string): string {
 }
 
 /** The bytes of stdin. If they cannot be read, no argument is wrong, whatever the code of the error. */
-async function* stdinBytes({ stdin }: Terminal): AsyncGenerator<Uint8Array> {
+export async function* stdinBytes({ stdin }: Terminal): AsyncGenerator<Uint8Array> {
   try {
     // Node finds nothing in a folder. Windows has neither this path nor folders as stdin.
     if (statSync('/dev/stdin', { throwIfNoEntry: false })?.isDirectory()) throw Object.assign(new Error('a folder'), { code: 'EISDIR' });
