@@ -109,8 +109,6 @@ class OpenFile {
   /** The length of the file in bytes if no other process writes to it. */
   #length: number;
   #endsInLine = true;
-  /** Whether its file system counts the names of a file, so that none means that it was removed. */
-  readonly #countsLinks: boolean;
 
   private constructor(path: string, handle: FileHandle, found: Stats) {
     this.#path = path;
@@ -118,7 +116,6 @@ class OpenFile {
     this.#handle = handle;
     this.#isRegular = found.isFile();
     this.#length = found.size;
-    this.#countsLinks = found.nlink > 0;
   }
 
   static async at(path: string, { isNew }: { isNew: boolean }): Promise<OpenFile> {
@@ -148,14 +145,14 @@ class OpenFile {
   /** Compares the length before, so that no line is written below those of another job, and after, since both may write at once. */
   async append(text: string): Promise<void> {
     this.#claim();
-    this.#refuse(await this.#use((handle) => handle.stat()));
+    await this.#checkLength();
     // A torn line stays in the file, and a new line begins after it.
     const written = this.#endsInLine ? text : `\n${text}`;
-    const found = await this.#use((handle) => this.#flush(handle, written));
+    await this.#use((handle) => this.#flush(handle, written));
     if (!this.#isRegular) throw new JournalError(`Cannot keep journal ${this.#path}: it is not a file`, { code: 'journal_no_file' });
     this.#endsInLine = true;
     this.#length += Buffer.byteLength(written);
-    this.#refuse(found);
+    await this.#checkLength();
   }
 
   /** @throws JournalError if another journal of this process writes to the file */
@@ -165,15 +162,14 @@ class OpenFile {
     writers.set(this.#place, this);
   }
 
-  /** @throws JournalError if another process has written to the file, cut it or removed it */
-  #refuse({ size, nlink }: { size: number; nlink: number }): void {
-    if (size > this.#length) throw this.#cannotContinue('journal_busy', 'another process has written to it; wait for its end');
-    const isRemoved = nlink === 0 && this.#countsLinks;
-    if (isRemoved || size < this.#length)
-      throw this.#cannotContinue(
-        'journal_removed',
-        `its file was ${isRemoved ? 'removed' : 'cut'}, so that the job cannot be resumed; a new run applies its adjustments again`,
-      );
+  /** @throws JournalError if another process has written to the file that has the journal's name, or has cut, removed or renamed it */
+  async #checkLength(): Promise<void> {
+    const size = await this.#use(() => sizeOf(this.#place));
+    if (size === this.#length) return;
+    if (size !== undefined && size > this.#length)
+      throw this.#cannotContinue('journal_busy', 'another process has written to it; wait for its end');
+    const what = size === undefined ? 'removed or renamed' : 'cut';
+    throw this.#cannotContinue('journal_removed', `its file was ${what}: without what it held, a new run applies its adjustments again`);
   }
 
   #cannotContinue(code: string, why: string): JournalError {
@@ -189,11 +185,9 @@ class OpenFile {
     }
   }
 
-  /** Writes a text, and returns the state of the file when the text is on disk. */
-  async #flush(handle: FileHandle, text: string): Promise<{ size: number; nlink: number }> {
+  async #flush(handle: FileHandle, text: string): Promise<void> {
     await handle.appendFile(text);
     if (this.#isRegular) await handle.datasync();
-    return handle.stat();
   }
 
   async #use<T>(use: (handle: FileHandle) => Promise<T>): Promise<T> {
@@ -213,6 +207,16 @@ async function isMissing(path: string): Promise<boolean> {
       (error: unknown) => fieldOf(error, 'code') !== 'ENOENT',
     );
   return !(await there(path)) && (await there(dirname(path)));
+}
+
+/** The length of a file in bytes; undefined if there is none. */
+async function sizeOf(path: string): Promise<number | undefined> {
+  try {
+    return (await stat(path)).size;
+  } catch (error) {
+    if (fieldOf(error, 'code') === 'ENOENT') return undefined;
+    throw error;
+  }
 }
 
 async function endsInLine(handle: FileHandle, length: number): Promise<boolean> {
