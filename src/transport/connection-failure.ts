@@ -36,8 +36,8 @@ export interface Asked {
 
 /** The error of an attempt whose answer never came or was broken. */
 export function connectionFailure(thrown: unknown, call: Call, asked: Asked): PetStoreError {
-  const { code, why } = findReason(thrown, asked.redactor);
   const chain = causesOf(thrown);
+  const { code, why } = findReason(chain, asked.redactor);
   // Our own fetch (`undiciFetch`) knows whether the request was sent, even if its dispatcher sent it again, and names the setting.
   const isUnsent = chain.map((error) => fieldOf(error, 'isUnsent')).find((known) => typeof known === 'boolean');
   const forbidden = asked.isAnswered ? undefined : findForbidden(why, chain, asked);
@@ -66,13 +66,13 @@ interface Reason {
   why: string;
 }
 
-function findReason(thrown: unknown, redactor: TextHider): Reason {
-  const chain = causesOf(thrown);
+function findReason(chain: readonly unknown[], redactor: TextHider): Reason {
   const refusal = proxyRefusal(chain);
   if (refusal !== undefined) return { code: proxyCode(refusal), why: describeRefusal(refusal) };
-  const found = innermostCode(thrown);
-  // Without a code, only the message of the innermost cause is known.
-  if (found === undefined) return { code: undefined, why: redactor.clean(textOf(chain.at(-1), 'message') ?? '', SHOWN_REASON) };
+  const found = innermostCode(chain);
+  // Without a code, only the messages are known. A fetch may throw a text, and give a Response as the cause.
+  const said = chain.map((error) => (typeof error === 'string' ? error : textOf(error, 'message'))).findLast((text) => text);
+  if (found === undefined) return { code: undefined, why: redactor.clean(said ?? '', SHOWN_REASON) };
   const code = redactor.clean(found, SHOWN_REASON);
   return { code, why: [code, meaningOf(found)].filter((part) => part !== undefined).join(': ') };
 }

@@ -25,10 +25,11 @@ const MISTAKE_CODE = /^ERR_(?!TLS|SSL)/;
  * and those of workerd, Electron and most libraries with an Error of another name.
  */
 export function isNetworkError(thrown: unknown): boolean {
-  if (causesOf(thrown).some((error) => textOf(error, 'name') === BODY_FAILURE)) return false;
+  const chain = causesOf(thrown);
+  if (chain.some((error) => textOf(error, 'name') === BODY_FAILURE)) return false;
   if (!isMistake(thrown)) return isError(thrown);
   if (hasKnownText(thrown)) return true;
-  const code = innermostCode(thrown);
+  const code = innermostCode(chain);
   return code !== undefined && !MISTAKE_CODE.test(code);
 }
 

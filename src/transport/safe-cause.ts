@@ -15,15 +15,9 @@ function causeOf(error: unknown): unknown {
   return isError(error) ? (fieldOf(error, 'cause') ?? errorsOf(error)[0]) : undefined;
 }
 
-export function codeOf(error: unknown): string | undefined {
-  return textOf(error, 'code');
-}
-
 /** The code of the innermost cause that has one, which says what went wrong first. */
-export function innermostCode(thrown: unknown): string | undefined {
-  return causesOf(thrown)
-    .map(codeOf)
-    .findLast((code) => code !== undefined);
+export function innermostCode(chain: readonly unknown[]): string | undefined {
+  return chain.map((error) => textOf(error, 'code')).findLast((code) => code);
 }
 
 /** Copies an error with its causes: only name, message, code and stack, redacted, since libraries attach requests, headers and keys. */
@@ -40,7 +34,7 @@ function copyOf(error: unknown, { cause, redactor }: { cause: Error | undefined;
   const stack = textOf(known, 'stack');
   if (stack !== undefined)
     setStack(copy, [`${copy.name}: ${copy.message}`, ...framesOf(stack).map((frame) => redactor.hide(frame))].join('\n'));
-  const code = codeOf(error);
+  const code = textOf(error, 'code');
   return code === undefined ? copy : Object.assign(copy, { code: redactor.clean(code, SHOWN_NAME) });
 }
 

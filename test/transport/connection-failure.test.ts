@@ -48,6 +48,18 @@ describe('connectionFailure', () => {
     });
   });
 
+  test.each<[string, unknown, string]>([
+    ['a text', 'took longer than 200 ms', 'took longer than 200 ms'],
+    [
+      "the Response of msw's `HttpResponse.error()` as its cause",
+      new TypeError('Failed to fetch', { cause: Response.error() }),
+      'Failed to fetch',
+    ],
+    ['a text as its cause', new TypeError('fetch failed', { cause: 'closed' }), 'closed'],
+  ])('shows the innermost reason of a fetch that threw %s', (_what, thrown, reason) => {
+    expect(failureOf(thrown)).toMatchObject({ message: `Cannot update pet 42: the connection to pets.test:8443 failed: ${reason}` });
+  });
+
   test('is a ConfigurationError that names the port if fetch blocks it: nothing was sent', () => {
     const call = makeCall();
     call.sent();

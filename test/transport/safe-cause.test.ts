@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { Redactor } from '../../src/redactor.ts';
-import { causesOf, codeOf, safeCause } from '../../src/transport/safe-cause.ts';
+import { causesOf, innermostCode, safeCause } from '../../src/transport/safe-cause.ts';
 
 const KEY = 'psk_hunter2';
 
@@ -42,8 +42,8 @@ describe('causesOf', () => {
   });
 });
 
-test('codeOf gives a code that is a string', () => {
-  expect([{ code: 'E1' }, { code: 1 }, { code: '' }, {}, null, 'E1'].map(codeOf)).toEqual(['E1', ...Array(5).fill(undefined)]);
+test('innermostCode gives the last code that is a string', () => {
+  expect(innermostCode([{ code: 'E0' }, { code: 'E1' }, { code: 1 }, { code: '' }, {}, null, 'E2'])).toBe('E1');
 });
 
 describe('safeCause', () => {
