@@ -26,7 +26,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'hiding-key': ['errors', 'redactor', 'shared-table'],
   events: ['channels', 'contract', 'errors', 'thrown'],
   'quota-store': ['contract'],
-  options: ['contract', 'errors', 'events', 'quota-store', 'redactor', 'thrown'],
+  options: ['contract', 'errors', 'events', 'json', 'quota-store', 'redactor', 'thrown'],
   call: ['clock', 'contract', 'duration', 'errors', 'events', 'options'],
   'load-part': ['clock', 'errors', 'thrown'],
   'log-lines': ['call', 'events', 'redactor', 'thrown'],

@@ -1,5 +1,6 @@
 import { VERSION_SEGMENT } from '../contract/http.ts';
 import { ConfigurationError } from '../errors.ts';
+import { isRecord } from '../json/item.ts';
 import type { Redactor } from '../redactor.ts';
 import { textOf } from '../thrown.ts';
 import { readVariable } from './environment.ts';
@@ -64,11 +65,9 @@ function singleAddress(baseUrl: string, environment: Environment, redactor: Hide
 }
 
 function addressOf(baseUrl: unknown = {}, environment: Environment): unknown {
-  if (typeof baseUrl !== 'object' || baseUrl === null || Array.isArray(baseUrl)) {
-    throw badOption('baseUrl', 'an address or { production, staging }', { shown: baseUrl });
-  }
+  if (!isRecord(baseUrl)) throw badOption('baseUrl', 'an address or { production, staging }', { shown: baseUrl });
   refuseUnknown(baseUrl, Object.keys(VARIABLES), 'baseUrl');
-  const given: unknown = Reflect.get(baseUrl, environment);
+  const given = baseUrl[environment];
   return given === undefined ? readVariable(VARIABLES[environment]) : given;
 }
 

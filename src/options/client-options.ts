@@ -2,6 +2,7 @@ import type { Int64 } from '../contract/models.ts';
 import { PLANS, type PlanLimits, type PlanName } from '../contract/plans.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { Logger } from '../events.ts';
+import { isRecord } from '../json/item.ts';
 import type { QuotaStore } from '../quota-store.ts';
 import type { Redactor } from '../redactor.ts';
 import { type BaseUrl, type Environment, resolveBaseUrl } from './base-url.ts';
@@ -254,13 +255,13 @@ function resolvePlan(plan: unknown): PlanLimits | 'unlimited' | undefined {
   if (plan === undefined || plan === 'unlimited') return plan;
   const named = Object.entries(PLANS).find(([name]) => name === plan);
   if (named) return named[1];
-  if (typeof plan === 'object' && plan !== null && !Array.isArray(plan)) return resolveLimits(plan);
+  if (isRecord(plan)) return resolveLimits(plan);
   throw badOption('plan', `${PLAN_WORDS} { requestsPerMinute, requestsPerDay }`, { shown: plan });
 }
 
-function resolveLimits(limits: object): PlanLimits {
+function resolveLimits(limits: Record<string, unknown>): PlanLimits {
   refuseUnknown(limits, ['requestsPerMinute', 'requestsPerDay'], 'plan');
-  const read = (name: string) => numberOption(`plan.${name}`, Reflect.get(limits, name), undefined, { min: 1, integer: true });
+  const read = (name: string) => numberOption(`plan.${name}`, limits[name], undefined, { min: 1, integer: true });
   const [requestsPerMinute, requestsPerDay] = [read('requestsPerMinute'), read('requestsPerDay')];
   if (requestsPerMinute === undefined) throw badOption('plan.requestsPerMinute', 'an integer of at least 1', { shown: undefined });
   return requestsPerDay === undefined ? { requestsPerMinute } : { requestsPerMinute, requestsPerDay };
@@ -269,10 +270,9 @@ function resolveLimits(limits: object): PlanLimits {
 const SHARE_RULE = { min: 0, above: true, max: 1 } as const;
 
 function resolveShare(share: unknown): number | { low: number } {
-  if (typeof share !== 'object' || share === null || Array.isArray(share)) return numberOption('share', share, 1, SHARE_RULE);
+  if (!isRecord(share)) return numberOption('share', share, 1, SHARE_RULE);
   if (Object.keys(share).join() !== 'low') throw badOption('share', 'a finite number above 0 and at most 1, or { low } with one');
-  const low: unknown = Reflect.get(share, 'low');
-  return { low: numberOption('share.low', low, 1, SHARE_RULE) };
+  return { low: numberOption('share.low', share.low, 1, SHARE_RULE) };
 }
 
 function resolveInt64<Ids extends Int64>(int64: Ids | undefined): Ids;
