@@ -121,7 +121,7 @@ class FetchOperation implements StreamOperation<Response> {
 
 /** A Response has these methods too, but no `method`. */
 function isRequest(input: Input): input is Request {
-  return typeof input === 'object' && input !== null && 'method' in input && hasMethods(input, ['arrayBuffer', 'clone']);
+  return hasMethods(input, ['arrayBuffer', 'clone']) && fieldOf(input, 'method') !== undefined;
 }
 
 function checkPath(input: Input, { baseUrl, redactor }: FetchTarget): string {

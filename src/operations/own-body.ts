@@ -1,5 +1,6 @@
 import { isBrowser } from '../options/environment.ts';
 import { hasMethods } from '../options/rules.ts';
+import { fieldOf } from '../thrown.ts';
 import { streamOf } from '../transport/body-reader.ts';
 import type { RequestBody } from '../transport/http.ts';
 import { BodyFailure } from '../transport/network-error.ts';
@@ -31,10 +32,8 @@ export function ownBody(body: RequestBody | undefined, signal?: Ending): Request
 
 /** Whether it is a stream that fetch would refuse, as if the connection had failed. */
 export function isSpent(body: RequestBody | undefined): boolean {
-  if (typeof body !== 'object') return false;
-  // A stream of Node.
-  if (('readableDidRead' in body && body.readableDidRead === true) || ('destroyed' in body && body.destroyed === true)) return true;
-  return isStream(body) && !isReadable(body);
+  // The fields of a stream of Node.
+  return [fieldOf(body, 'readableDidRead'), fieldOf(body, 'destroyed')].includes(true) || (isStream(body) && !isReadable(body));
 }
 
 /** Nothing but the constructor shows that a stream was read before and released. It does not read. */
@@ -52,7 +51,7 @@ function isStream(body: unknown): body is ReadableStream<Bytes> {
 
 /** In Node, fetch also takes text from an iterable. */
 function isIterable(body: unknown): body is AsyncIterable<Bytes | string> {
-  return typeof body === 'object' && body !== null && Symbol.asyncIterator in body;
+  return hasMethods(body, [Symbol.asyncIterator]);
 }
 
 function ofStream(stream: ReadableStream<Bytes>, signal: Ending): ReadableStream<Bytes> {

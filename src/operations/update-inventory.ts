@@ -5,6 +5,7 @@ import type { Int64, InventoryItem, PetId } from '../contract/models.ts';
 import { InvalidArgumentError } from '../errors.ts';
 import { itemTooLarge, MAX_ITEM_BYTES } from '../json/failure.ts';
 import { parseItem } from '../json/parse-item.ts';
+import { isSafeInteger } from '../json/pet-id.ts';
 import { checkPetId, showValue } from '../options/rules.ts';
 import { readUpTo } from '../transport/body.ts';
 import type { OpenAnswer } from '../transport/open-answer.ts';
@@ -30,7 +31,7 @@ export function updateInventory<Ids extends Int64>(petId: unknown, update: unkno
 function checkQuantity(update: unknown, petId: PetId): number {
   const isObject = typeof update === 'object' && update !== null;
   const quantity: unknown = isObject ? Reflect.get(update, 'quantity') : undefined;
-  if (typeof quantity === 'number' && Number.isSafeInteger(quantity)) return quantity;
+  if (isSafeInteger(quantity)) return quantity;
   const what = isObject
     ? `${showValue(quantity)} as \`quantity\`: it must be an integer within ±(2^53−1)${typeof quantity === 'string' ? ', not a string' : ''}`
     : `${showValue(update)} as the update: it must be { quantity }`;

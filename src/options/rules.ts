@@ -99,7 +99,7 @@ export function functionOption<Given>(option: string, value: Given): Given {
 }
 
 /** Whether an object has functions of all these names. */
-export function hasMethods(value: unknown, names: readonly string[]): boolean {
+export function hasMethods(value: unknown, names: readonly PropertyKey[]): boolean {
   return typeof value === 'object' && names.every((name) => typeof fieldOf(value, name) === 'function');
 }
 
