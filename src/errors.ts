@@ -131,7 +131,7 @@ export abstract class PetStoreError extends Error {
     this.hideUnknown();
   }
 
-  /** Hides undefined fields from what a console prints. */
+  /** Hides undefined fields from what a console prints, and from `toJSON`. */
   protected hideUnknown(): void {
     for (const [field, value] of Object.entries(this)) {
       if (value === undefined) Object.defineProperty(this, field, { value, enumerable: false });
@@ -140,10 +140,9 @@ export abstract class PetStoreError extends Error {
 
   /** Everything but the stack and the cause, ready for a log; a bigint petId becomes a string. */
   toJSON(): Record<string, unknown> {
-    const { name, message, petId, ...fields } = { ...this, name: this.name, message: this.message };
-    const known = Object.entries(fields).filter(([key, value]) => value !== undefined && key !== 'cause');
+    const { name, kind, message, petId, ...known } = this;
     const pet = petId === undefined ? {} : { petId: typeof petId === 'bigint' ? petId.toString() : petId };
-    return { name, kind: this.kind, message, ...pet, ...Object.fromEntries(known) };
+    return { name, kind, message, ...pet, ...known };
   }
 }
 

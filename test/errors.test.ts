@@ -145,6 +145,10 @@ describe('toJSON', () => {
     });
   });
 
+  test('contains no field whose value is not known', () => {
+    expect(Object.keys(new UnexpectedStatusError('x').toJSON())).toEqual(['name', 'kind', 'message', 'attempts']);
+  });
+
   test('leaves a petId within the safe integers a number', () => {
     expect(new NotFoundError('x', { petId: 42 }).toJSON()).toEqual({
       name: 'NotFoundError',
