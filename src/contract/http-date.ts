@@ -8,7 +8,6 @@ const FORMS = [
 
 /** Reads an HTTP-date in any of its three forms (RFC 9110 section 5.6.7) into milliseconds since 1970; undefined for anything else. */
 export function parseHttpDate(text: string, nowMs: number): number | undefined {
-  if (text === '') return undefined;
   for (const form of FORMS) {
     const parts = form.exec(text)?.groups;
     if (parts) return toInstant(parts, nowMs);
