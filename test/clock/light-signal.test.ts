@@ -25,6 +25,15 @@ describe('LightSignal', () => {
     expect(told).toEqual([]);
   });
 
+  test('keeps its only listener when one that it does not have is removed', () => {
+    const signal = new LightSignal();
+    const told: string[] = [];
+    signal.addEventListener('abort', () => told.push('only'));
+    signal.removeEventListener('abort', () => told.push('other'));
+    signal.abort('enough');
+    expect(told).toEqual(['only']);
+  });
+
   test('gives one AbortSignal that aborts together with it, even if it is asked for after the abort', () => {
     const [early, late] = [new LightSignal(), new LightSignal()];
     const signal = early.toAbortSignal();

@@ -503,6 +503,29 @@ describe('petstore.fetch', () => {
     expect(cancel).toHaveBeenCalledExactlyOnceWith('enough');
   });
 
+  test('ends a stream that is its body if its reading ends in the middle', async () => {
+    const { client, seen } = scriptedClient([() => json(200, {})]);
+    const cancel = vi.fn();
+    const pull = (controller: ReadableStreamDefaultController) => controller.enqueue(new Uint8Array(1));
+    await client.fetch('/pets', { method: 'POST', ...streamed(new ReadableStream({ pull, cancel }, { highWaterMark: 0 })) });
+    const reader = seen[0]?.body instanceof ReadableStream ? seen[0].body.getReader() : undefined;
+    expect(await reader?.read()).toEqual({ done: false, value: new Uint8Array(1) });
+    await reader?.cancel('enough');
+    expect(cancel).toHaveBeenCalledExactlyOnceWith('enough');
+  });
+
+  test('iterates once over a body that begins anew each time it is iterated', async () => {
+    const { client } = scriptedClient([async (request) => json(200, { text: await textSent(request) })]);
+    const iterations = [['a', 'b']];
+    const body = {
+      async *[Symbol.asyncIterator]() {
+        yield* iterations.shift() ?? [];
+      },
+    };
+    const answer = await Reflect.apply(client.fetch, undefined, ['/pets', { method: 'POST', body }]);
+    expect(await answer.json()).toEqual({ text: 'ab' });
+  });
+
   test('sends the content that a body had when it was given', async () => {
     const { client, seen } = scriptedClient([() => failure(503), () => json(200, {})]);
     const bytes = new TextEncoder().encode('first');

@@ -264,6 +264,14 @@ describe('retry', () => {
     expect(log).toEqual(['request 1 GET /inventory', 'response 401', 'settled rejected 0']);
   });
 
+  test('makes no further attempt after a 401 that follows another failure, if the key is a text', async () => {
+    const { client, seen } = scriptedClient([() => failure(502), () => failure(401)]);
+    const rejection = rejectionOf(client.listInventory());
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(await rejection).toMatchObject({ kind: 'authentication', attempts: 2 });
+    expect(seen).toHaveLength(2);
+  });
+
   test('rejects with the last failure when the call may wait no longer in the outage', async () => {
     const failure = down();
     const { attempt, atMs } = attempts(failure);
