@@ -17,13 +17,13 @@ interface Reading {
   address: string;
 }
 
-/** Reads Deprecation and Sunset; undefined if neither is there or valid. */
-export function readDeprecation(headers: Pick<Headers, 'get'>, { nowMs, address }: Reading): Deprecation | undefined {
-  const deprecation = headers.get('deprecation')?.trim() ?? '';
+/** Reads Deprecation and Sunset; undefined if neither is there or valid. `headerOf` gives an empty text for a header that is missing. */
+export function readDeprecation(headerOf: (name: string) => string, { nowMs, address }: Reading): Deprecation | undefined {
+  const deprecation = headerOf('deprecation').trim();
   const deprecatedAtMs = parseDeprecation(deprecation, nowMs);
-  const sunsetAtMs = parseHttpDate(headers.get('sunset')?.trim() ?? '', nowMs);
+  const sunsetAtMs = parseHttpDate(headerOf('sunset').trim(), nowMs);
   if (deprecatedAtMs === undefined && sunsetAtMs === undefined && deprecation !== 'true') return undefined;
-  const link = readLink(headers.get('link') ?? '', address);
+  const link = readLink(headerOf('link'), address);
   return {
     ...(deprecatedAtMs !== undefined && { deprecatedAt: new Date(deprecatedAtMs) }),
     ...(sunsetAtMs !== undefined && { sunsetAt: new Date(sunsetAtMs) }),

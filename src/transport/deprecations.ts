@@ -26,8 +26,8 @@ export class Deprecations {
     const endpoint = call.operation === 'fetch' ? `${method} ${path.replace(/[^/]*\d[^/]*/g, '*')}` : call.operation;
     if (this.#announced.has(endpoint)) return;
     // Hidden first, since a part of the key may look like the end of a link.
-    const shown = { get: (name: string) => redactor.hide(headers.get(name) ?? '') };
-    const found = readDeprecation(shown, { nowMs: Date.now(), address: `${baseUrl}${path}` });
+    const headerOf = (name: string) => redactor.hide(headers.get(name) ?? '');
+    const found = readDeprecation(headerOf, { nowMs: Date.now(), address: `${baseUrl}${path}` });
     if (!found) return;
     this.#announced.add(endpoint);
     const link = found.link === undefined ? {} : { link: redactor.clean(found.link) };

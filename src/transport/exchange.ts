@@ -97,7 +97,7 @@ export class Exchange {
 
   /** Gives all chunks of a body that has arrived whole and has at most `maxBytes`; otherwise undefined. */
   takeWhole(maxBytes: number): readonly Uint8Array[] | undefined {
-    if (this.#badBody || this.#isEnded) return undefined;
+    if (this.#isEnded) return undefined;
     const chunks = this.#reader?.takeWhole?.(maxBytes);
     if (chunks) this.#reader = undefined;
     return chunks;

@@ -8,7 +8,8 @@ const ADDRESS = 'https://shop.example/v1/inventory/42';
 
 /** What these headers say. */
 function read(headers: Record<string, string>) {
-  return readDeprecation(new Headers(headers), { nowMs: NOW_MS, address: ADDRESS });
+  const given = new Headers(headers);
+  return readDeprecation((name) => given.get(name) ?? '', { nowMs: NOW_MS, address: ADDRESS });
 }
 
 describe('readDeprecation', () => {
