@@ -77,6 +77,15 @@ describe('a call that fails while the retry budget is used up', () => {
 });
 
 describe('retryBudget', () => {
+  test('counts a streamed list once, although its permit is released before its body has come', async () => {
+    const { client } = await drained(() => json(200, []));
+    const read = () => settled(client.streamInventory().batches().next());
+    await read();
+    expect(client.retryBudget.available).toBe(0);
+    await read();
+    expect(client.retryBudget.available).toBe(1);
+  });
+
   test('is reported when it is used up, and when half of it is back, each time once', async () => {
     const { client, told } = await drained(good);
     await updates(client, 40);
