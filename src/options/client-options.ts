@@ -109,8 +109,8 @@ export interface PetStoreClientOptions<Ids extends Int64 = 'number'> {
   maxResponseBytes?: number | undefined;
   /**
    * A fetch implementation. It sees the key. It must send a request once, and reject only if no answer came, not for a status: a rejection
-   * is a failed connection, which is tried again. If the connection that failed last was refused, even one to another host after the answer,
-   * an update counts as `not-sent`, although the service may have applied it.
+   * is a failed connection, which is tried again. If the last connection was refused, even one for a redirect or a retry of its own, an
+   * update counts as `not-sent`, although the service may have applied it.
    * @default globalThis.fetch
    */
   fetch?: ((input: Parameters<typeof globalThis.fetch>[0], init?: Parameters<typeof globalThis.fetch>[1]) => Promise<Response>) | undefined;

@@ -41,7 +41,7 @@ export interface Fault {
    * a `SandboxError`; on a port the answer is a 500 with its message.
    */
   when?: ((request: Readonly<Omit<SandboxRequest, 'quantity' | 'status' | 'code' | 'fault'>>) => boolean) | undefined;
-  /** How often it happens at most, from 1. @default no limit */
+  /** How often it happens at most, an integer of at least 1. @default no limit */
   times?: number | undefined;
   /**
    * The request is not carried out, and is answered with this status (200 to 599). A 429 asks to wait one second, unless `headers` set or

@@ -139,7 +139,7 @@ export interface SandboxOptions<Plans extends string = string> {
   nodes?: readonly number[] | undefined;
   /** Custom domains and redirects between domains. @default none */
   domains?: readonly (string | DomainRedirect)[] | undefined;
-  /** How many of the latest requests are kept in full, from 1; at times up to a quarter more. The counts include all. @default 100000 */
+  /** How many of the latest requests are kept in full, at least 1; at times up to a quarter more. The counts include all. @default 100000 */
   history?: number | undefined;
 }
 
