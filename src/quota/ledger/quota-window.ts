@@ -61,14 +61,12 @@ export class QuotaWindow {
   // How long a Remaining counts if no Reset is known; the first one of 0 doubles it.
   #expiryMs = LEAST_EXPIRY_MS / 2;
   #reported: Reported | undefined;
-  // The window has turned, and no Remaining was observed since.
-  #hasTurned = false;
   #failed = 0;
   #leastOfBatch: number | undefined;
   // The latest Remaining was larger than any possible candidate explains, and the one before was not.
   #isUnexplained = false;
-  // When a Retry-After passes, which invites one request, whatever the candidates say. Undefined once that request is answered.
-  #invitedAtMs: number | undefined;
+  // When a Retry-After passes, which invites one request, whatever the candidates say. Infinite once that request is answered.
+  #invitedAtMs = Number.POSITIVE_INFINITY;
   // When the weighted counter would admit a probe too: after a turn, no probe is sent before.
   #opensAtMs = Number.NEGATIVE_INFINITY;
 
@@ -143,8 +141,7 @@ export class QuotaWindow {
 
   /** The one request that a Retry-After invites, if it may be sent now. */
   #invited(nowMs: number): number {
-    const atMs = this.#invitedAtMs;
-    return atMs !== undefined && nowMs >= atMs && this.#log.sentSince(atMs) === 0 ? 1 : 0;
+    return nowMs >= this.#invitedAtMs && this.#log.sentSince(this.#invitedAtMs) === 0 ? 1 : 0;
   }
 
   /** What the most generous possible candidate allows, whatever headers say about others. */
@@ -209,7 +206,7 @@ export class QuotaWindow {
 
   /** The answer to a request came, or the request is lost. The service may not count one that failed. */
   answer(sentAtMs: number, nowMs: number, { hasFailed = false } = {}): void {
-    if (this.#invitedAtMs !== undefined && sentAtMs >= this.#invitedAtMs) this.#invitedAtMs = undefined;
+    if (sentAtMs >= this.#invitedAtMs) this.#invitedAtMs = Number.POSITIVE_INFINITY;
     this.#log.answer(sentAtMs, nowMs);
     this.#bucket.answer(sentAtMs, nowMs);
     if (hasFailed) this.#failed = Math.min(this.#failed + 1, Math.max(1, Math.floor(this.limit / 2)));
@@ -242,8 +239,6 @@ export class QuotaWindow {
   /** The window ended and the next one begins. Returns whether only an answer can say what is left in it. */
   #begin(nowMs: number, unanswered: number): boolean {
     const { lead } = this;
-    const wasKnown = this.#reset.current !== undefined || this.isKnown;
-    this.#hasTurned = true;
     this.#failed = 0;
     const needsAnswer = lead === this.#window || (this.#isLogOfOthers && lead.free(nowMs) < 1);
     for (const candidate of this.candidates) candidate.turn(this.#reset.endsAtMs, unanswered);
@@ -251,7 +246,7 @@ export class QuotaWindow {
     if (lead === this.#window && this.#counter?.isPossible)
       this.#opensAtMs = Math.min(this.#counter.freeAt(1, nowMs), nowMs + MOST_DELAY_MS);
     this.#reset.pass(nowMs);
-    return needsAnswer && wasKnown;
+    return needsAnswer;
   }
 
   /** Discards what was observed about others. */
@@ -286,7 +281,7 @@ export class QuotaWindow {
 
   observe(reading: Reading): void {
     const { reset, status, remaining: reported, nowMs } = reading;
-    if (reset && !this.isBucket && this.#reset.isOvertaken(reset, reading.sentAtMs)) return this.#window?.countBefore(reading.sentAtMs);
+    if (reset && this.#reset.isOvertaken(reset, reading.sentAtMs)) return this.#window?.countBefore(reading.sentAtMs);
     if (reset) this.#observeReset(reset, reading);
     if (reported === undefined) return this.observeUnreported(reading);
     if (reset) {
@@ -377,7 +372,6 @@ export class QuotaWindow {
     const others = fits.reduce((sum, fit) => (fit.candidate === lead ? lead.othersIn(fit) : sum), 0);
     if (reading.status !== 429) this.#weigh(fits.map(({ misfit }) => misfit));
     for (const fit of fits) fit.candidate.observe(fit, seen);
-    this.#hasTurned = false;
     return others;
   }
 
@@ -388,7 +382,7 @@ export class QuotaWindow {
       failed: this.#failed,
       leastOfBatch: this.#leastOfBatch,
       areOthersActive: this.others.isActive,
-      mayCarry: this.#hasTurned && this.#counter?.isPossible === true,
+      mayCarry: this.#counter?.isPossible === true,
     };
   }
 
