@@ -906,6 +906,16 @@ describe('the slot of petstore.fetch', () => {
     expect([(await second).status, seen.length]).toEqual([200, 2]);
   });
 
+  test.each([
+    ['on a small plan', body],
+    ['after a 429 without limit headers', () => new Response(null, { status: 429, headers: { 'retry-after': '1' } })],
+  ])('of an answer that has begun counts only towards `concurrency`, %s', async (_when, first) => {
+    const { client } = scriptedClient([first, body], { plan: 'free' });
+    const responses = Promise.all(Array.from({ length: 20 }, () => client.fetch('/1')));
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(await soFar(responses)).toHaveLength(20);
+  });
+
   test('is held no longer than `attemptTimeoutMs` by a body that is not read, which can still be read later', async () => {
     const { client, seen, log } = scriptedClient([body], { concurrency: 1, attemptTimeoutMs: 10_000 });
     const first = await client.fetch('/1');

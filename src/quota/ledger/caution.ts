@@ -137,19 +137,22 @@ export class Caution {
     return observedAtMs + Math.max(STALE_AFTER_MS, refillMs, 0.5 / others.usualPerMs);
   }
 
-  /** How many requests may be in flight. */
+  /** How many requests may be in flight. Those whose answers have begun count only towards `concurrency`: they cannot meet a 429. */
   mostInFlight(load: Load, nowMs: number): number {
-    const { minute, day, concurrency, mayDayEndUnseen } = this.#windows;
+    const answered = load.inFlight - this.#outstanding.unanswered;
+    return Math.min(this.#windows.concurrency, answered + this.#mostUnanswered(load, nowMs));
+  }
+
+  #mostUnanswered(load: Load, nowMs: number): number {
+    const { minute, day, mayDayEndUnseen } = this.#windows;
     if (day.isNearRefusal) return 1;
-    if (!minute.isKnown) return Math.min(concurrency, this.#mostUnreported);
+    if (!minute.isKnown) return this.#mostUnreported;
     const left = minute.free(nowMs);
-    const most = Math.min(concurrency, Math.max(FEWEST_IN_FLIGHT, Math.floor((left - KEPT_FROM_FLIGHT) / 4)));
+    const most = Math.max(FEWEST_IN_FLIGHT, Math.floor((left - KEPT_FROM_FLIGHT) / 4));
     // Only the end of a day, or others, can use up the quota before a header says so.
     if (!mayDayEndUnseen && !minute.others.isActive && this.#headRoomOf(minute.limit) === 0) return most;
-    // An answered request whose body is still to come cannot meet a 429.
-    const answered = load.inFlight - this.#outstanding.unanswered;
     const mostUnseen = mayDayEndUnseen ? mostWhileDayUnknown(Math.min(minute.limit, day.free(nowMs))) : most;
-    return Math.min(most, answered + this.#neededInFlight(left, load), mostUnseen);
+    return Math.min(most, this.#neededInFlight(left, load), mostUnseen);
   }
 
   /** As many as speed needs; fewer in a burst of others, and after an unforeseen 429. */
