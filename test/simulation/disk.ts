@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import type { Owner, VirtualTime } from '../worlds/virtual-time.ts';
 
 /** What of `node:fs/promises` a journal in a file uses. */
@@ -48,6 +49,7 @@ export interface DiskUser {
 
 /** The disk of one machine. It outlives the processes; what was not flushed is lost with the power. */
 export class Disk {
+  // By absolute path.
   readonly #files = new Map<string, File>();
   readonly #writing = new Set<Write>();
   readonly #handles = new Map<Owner, number>();
@@ -87,7 +89,7 @@ export class Disk {
   }
 
   textOf(path: string): string {
-    return this.#files.get(path)?.bytes.toString() ?? '';
+    return this.#files.get(resolve(path))?.bytes.toString() ?? '';
   }
 
   /** The disk as a process sees it. */
@@ -97,7 +99,7 @@ export class Disk {
       stat: async (path) => {
         await this.#spend(user, 'stat', 0);
         if (path === '.') return { size: 0, isFile: () => false };
-        const file = this.#files.get(path);
+        const file = this.#files.get(resolve(path));
         if (!file) throw systemError('ENOENT', `no such file or directory, stat '${path}'`);
         return { size: file.bytes.length, isFile: () => true };
       },
@@ -106,8 +108,8 @@ export class Disk {
 
   async #open(path: string, user: DiskUser): Promise<FileHandle> {
     await this.#spend(user, 'open', this.#settings.writeMs);
-    const file = this.#files.get(path) ?? { bytes: Buffer.alloc(0), safe: 0, isNamed: false };
-    this.#files.set(path, file);
+    const file = this.#files.get(resolve(path)) ?? { bytes: Buffer.alloc(0), safe: 0, isNamed: false };
+    this.#files.set(resolve(path), file);
     const count = (more: number) => this.#handles.set(user.owner, this.openFilesOf(user.owner) + more);
     count(1);
     return {
