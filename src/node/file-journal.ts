@@ -1,6 +1,6 @@
 import type { Stats } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { dirname, parse, resolve } from 'node:path';
 import { badOption } from '../options/rules.ts';
 import { busy } from '../sync/busy.ts';
 import { type Journal, JournalError } from '../sync/journal.ts';
@@ -106,6 +106,8 @@ class OpenFile {
   readonly #isRegular: boolean;
   readonly #path: string;
   readonly #place: string;
+  /** The path, also after the working folder has changed. Not shortened by `resolve`, since a `..` leaves the folder to which a link points. */
+  readonly #absolute: string;
   /** The length of the file in bytes if no other process writes to it. */
   #length: number;
   #endsInLine = true;
@@ -113,6 +115,7 @@ class OpenFile {
   private constructor(path: string, handle: FileHandle, found: Stats) {
     this.#path = path;
     this.#place = resolve(path);
+    this.#absolute = parse(path).root === '' ? `${resolve()}/${path}` : path;
     this.#handle = handle;
     this.#isRegular = found.isFile();
     this.#length = found.size;
@@ -164,7 +167,7 @@ class OpenFile {
 
   /** @throws JournalError if another process has written to the file that has the journal's name, or has cut, removed or renamed it */
   async #checkLength(): Promise<void> {
-    const size = await this.#use(() => sizeOf(this.#place));
+    const size = await this.#use(() => sizeOf(this.#absolute));
     if (size === this.#length) return;
     if (size !== undefined && size > this.#length)
       throw this.#cannotContinue('journal_busy', 'another process has written to it; wait for its end');

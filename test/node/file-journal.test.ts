@@ -1,4 +1,17 @@
-import { appendFile, type FileHandle, mkdtemp, open, readFile, rename, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
+import {
+  appendFile,
+  type FileHandle,
+  mkdir,
+  mkdtemp,
+  open,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  truncate,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runInNewContext } from 'node:vm';
@@ -269,6 +282,16 @@ describe('fileJournal', () => {
     await expect(journal.append(['c'])).rejects.toMatchObject({ code: 'journal_busy' });
     await journal.close?.();
     expect(await linesOf(path)).toEqual(['a', 'foreign']);
+  });
+
+  test.skipIf(process.platform === 'win32')('finds its file by a path that leaves the folder to which a link points', async () => {
+    await mkdir(join(folder, 'releases/42'), { recursive: true });
+    await symlink('releases/42', join(folder, 'current'));
+    const journal = fileJournal(`${folder}/current/../shared.journal`);
+    await journal.append(['a']);
+    await journal.append(['b']);
+    await journal.close?.();
+    expect(await linesOf(join(folder, 'releases/shared.journal'))).toEqual(['a', 'b']);
   });
 
   const gone = (what: string) =>
