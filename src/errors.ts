@@ -140,7 +140,7 @@ export abstract class PetStoreError extends Error {
 
   /** Everything but the stack and the cause, ready for a log; a bigint petId becomes a string. */
   toJSON(): Record<string, unknown> {
-    const { name, kind, message, petId, ...known } = this;
+    const { name, kind, message, petId, cause, ...known } = this;
     const pet = petId === undefined ? {} : { petId: typeof petId === 'bigint' ? petId.toString() : petId };
     return { name, kind, message, ...pet, ...known };
   }

@@ -149,6 +149,11 @@ describe('toJSON', () => {
     expect(Object.keys(new UnexpectedStatusError('x').toJSON())).toEqual(['name', 'kind', 'message', 'attempts']);
   });
 
+  test('contains no cause, even if it was assigned later', () => {
+    const error = Object.assign(new UnexpectedStatusError('x'), { cause: { headers: { authorization: 'Bearer psk_hunter2' } } });
+    expect(JSON.stringify(error)).not.toContain('psk_hunter2');
+  });
+
   test('leaves a petId within the safe integers a number', () => {
     expect(new NotFoundError('x', { petId: 42 }).toJSON()).toEqual({
       name: 'NotFoundError',
