@@ -32,7 +32,7 @@ export interface Seen extends Pick<Outcome, 'unanswered' | 'concurrent' | 'sentA
   leastOfBatch: number | undefined;
   /** Whether others have sent requests in the last seconds. */
   areOthersActive: boolean;
-  /** Whether the window has just turned, and its first answer may still count requests of the window before. */
+  /** Whether the count may be weighted, so that the first answer after a turn still counts requests of the window before. */
   mayCarry: boolean;
 }
 
