@@ -365,7 +365,7 @@ function runInRemoved(words: string) {
 test.runIf(process.platform === 'linux').each([
   ['a folder is its stdin', 'sync - --allow-empty < /', 'stdin: it is a directory'],
   ['a folder is the stdin of its server', 'mcp < /', 'stdin: it is a directory'],
-  ['the stdin of its server cannot be read', 'mcp < /proc/self/mem', 'stdin: it cannot be read (EIO)'],
+  ['the stdin of its server cannot be read', 'mcp 0> /dev/null', 'stdin: it cannot be read (EBADF)'],
   ['its working folder was removed', 'sync pets.csv', 'a relative path: the working folder was removed'],
 ])('petstore says that %s', async (_what, words, why) => {
   expect(await runInRemoved(words)).toMatchObject({ code: 1, stderr: `petstore: Cannot use ${why} (--verbose shows more)\n` });
