@@ -159,8 +159,9 @@ function otherKind(journal: Journal, undoes: string | undefined): InvalidArgumen
 }
 
 function otherJob(journal: Journal, theirs: number, ours: number): InvalidArgumentError {
+  const sizes = theirs === ours ? `with the same number of pets: ${ours}` : `pets there: ${theirs}, here: ${ours}`;
   return refused(
-    `Cannot use ${named(journal)} for this input: it belongs to another wanted state (pets there: ${theirs}, here: ${ours}); name journals after their job`,
+    `Cannot use ${named(journal)} for this input: it belongs to another wanted state (${sizes}); name journals after their job`,
   );
 }
 
