@@ -1,4 +1,4 @@
-// A thrown value may be anything, even an object whose getters throw.
+// A value from outside may be anything; a thrown one even an object whose getters throw.
 
 /** Whether it is an error, including one of another realm: Jest runs programs in their own realm, `fetch` throws errors from outside it. */
 export function isError(thrown: unknown): thrown is Error {
@@ -16,6 +16,11 @@ export function fieldOf(thrown: unknown, field: PropertyKey): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** Whether it is an object with fields, and not a list. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The errors of an AggregateError, such as one for each address of a host. */

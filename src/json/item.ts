@@ -1,4 +1,5 @@
 import type { Int64, InventoryItem } from '../contract/models.ts';
+import { isRecord } from '../thrown.ts';
 import { isSafeInteger, type ReadPetId, readPetId, withoutMinusZero } from './pet-id.ts';
 
 /**
@@ -14,8 +15,4 @@ export function readItem<Ids extends Int64>(value: unknown, int64: Ids): Invento
   const { quantity, status } = value;
   if (petId === undefined || !isSafeInteger(quantity) || typeof status !== 'string') return undefined;
   return { petId, quantity: withoutMinusZero(quantity), status };
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

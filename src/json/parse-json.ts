@@ -1,4 +1,4 @@
-import { isRecord } from './item.ts';
+import { isRecord } from '../thrown.ts';
 import { isUnsafe, LongIntegers } from './long-integers.ts';
 
 /** The result of {@link parseJson} for a text that is not JSON; no JSON value is `undefined`. */

@@ -1,8 +1,7 @@
 import { VERSION_SEGMENT } from '../contract/http.ts';
 import { ConfigurationError } from '../errors.ts';
-import { isRecord } from '../json/item.ts';
 import type { Redactor } from '../redactor.ts';
-import { textOf } from '../thrown.ts';
+import { isRecord, textOf } from '../thrown.ts';
 import { readVariable } from './environment.ts';
 import { badOption, refuseUnknown, showValue } from './rules.ts';
 

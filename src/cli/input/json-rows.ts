@@ -1,5 +1,6 @@
+import { isRecord } from '../../thrown.ts';
 import { JsonElements } from './json-elements.ts';
-import { badRow, type InputRow, MAX_ROW, NO_ID, type Place, type RowFields, tooLong, wantedRow } from './wanted-row.ts';
+import { badRow, type InputRow, MAX_ROW, NO_ID, type Place, tooLong, wantedRow } from './wanted-row.ts';
 
 /** A number with so many digits, or so small, that JSON.parse may round it to another integer. */
 const MAY_BE_ROUNDED = /("(?:petId|quantity|adjust)"\s*:\s*)(-?\d[\d.eE+-]{15,}|-?[\d.]+[eE]-\d+)(?=\s*[,}])/g;
@@ -46,7 +47,7 @@ function parseLine(line: string, place: Place): InputRow {
 function parseRow(text: string, place: Place): InputRow {
   if (text.length > MAX_ROW) throw tooLong(place);
   const value = parseJson(text.replace(MAY_BE_ROUNDED, '$1"$2"'));
-  const entry = isFields(value) ? wantedRow(value) : problemOf(value);
+  const entry = isRecord(value) ? wantedRow(value) : problemOf(value);
   return typeof entry === 'string' ? { row: place.row, reason: entry, text: text.trim() } : { row: place.row, entry };
 }
 
@@ -60,8 +61,4 @@ function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function isFields(value: unknown): value is RowFields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
