@@ -105,6 +105,7 @@ class OpenFile {
   readonly #handle: FileHandle;
   readonly #isRegular: boolean;
   readonly #path: string;
+  /** By which the journals of this process that write to one file find each other. */
   readonly #place: string;
   /** The path, also after the working folder has changed. Not shortened by `resolve`, since a `..` leaves the folder to which a link points. */
   readonly #absolute: string;

@@ -143,6 +143,7 @@ export class Caution {
     return Math.min(this.#windows.concurrency, answered + this.#mostUnanswered(load, nowMs));
   }
 
+  /** How many requests may be without an answer. */
   #mostUnanswered(load: Load, nowMs: number): number {
     const { minute, day, mayDayEndUnseen } = this.#windows;
     if (day.isNearRefusal) return 1;
