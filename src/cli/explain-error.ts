@@ -80,20 +80,17 @@ export function messageLine(message: string): string {
   return replaced(OPTIONS, oneLine(message));
 }
 
-/** The client checks plan and environment only if they come from variables: the command line checks its own options. */
 const SETTINGS = {
   'give `apiKey` or set': 'set',
-  'as `apiKey`': 'as the key of PETSTORE_API_KEY or PETSTORE_API_KEY_FILE',
+  'as `apiKey`': 'as the key',
   'as `baseUrl`': 'as --base-url',
-  'as `plan`': 'as PETSTORE_PLAN',
-  'as `environment`': 'as PETSTORE_ENVIRONMENT',
 } as const;
 
 const UNREADABLE_KEY = /(which PETSTORE_API_KEY_FILE names: )(E[A-Z]+): .*$/;
 
 /** Replaces client options in a message by what the command line offers: an option for the address, only a variable for the key. */
 export function inWords(message: string): string {
-  const named = message.replace(/give `baseUrl[.\w]*`/, 'give --base-url').replace(/from (PETSTORE_\w+) as `baseUrl`/, 'as $1');
+  const named = message.replace(/give `baseUrl[.\w]*`/, 'give --base-url').replace(/from (PETSTORE_\w+) as `\w+`/, 'as $1');
   return replaced(
     SETTINGS,
     named.replace(UNREADABLE_KEY, (_text, start: string, code: string) => start + unreadable(code)),

@@ -170,10 +170,10 @@ export function resolveOptions<Ids extends Int64>(options: PetStoreClientOptions
   checkNames(options, OPTION_NAMES);
   if (!booleanOption('dangerouslyAllowBrowser', options.dangerouslyAllowBrowser, false) && isBrowser()) throw publicKey();
   // Variables replace only what is left out: null is refused.
-  const { apiKey = keyFromVariables(redactor), environment = readVariable('PETSTORE_ENVIRONMENT'), plan = planVariable() } = options;
+  const { apiKey = keyFromVariables(redactor), plan = planVariable() } = options;
   return {
     apiKey: resolveApiKey(apiKey),
-    baseUrl: resolveBaseUrl(options.baseUrl, wordOption('environment', environment, 'production', ['production', 'staging']), redactor),
+    baseUrl: resolveBaseUrl(options.baseUrl, resolveEnvironment(options.environment), redactor),
     plan: resolvePlan(plan),
     int64: resolveInt64(options.int64),
     concurrency: numberOption('concurrency', options.concurrency, 64, { min: 1, integer: true }),
@@ -192,6 +192,11 @@ function resolveDefaults(options: PetStoreClientOptions<Int64>): CallOptions {
   return changesNone ? CALL_DEFAULTS : checkSharedOptions(options, CALL_DEFAULTS);
 }
 
+function resolveEnvironment(given: unknown): Environment {
+  const [environment, from] = given === undefined ? [readVariable('PETSTORE_ENVIRONMENT'), 'PETSTORE_ENVIRONMENT'] : [given];
+  return wordOption('environment', environment, 'production', ['production', 'staging'], from);
+}
+
 function publicKey(): ConfigurationError {
   const message =
     'Cannot make a client in a browser: every visitor could read the key; call the service from your server, or set `dangerouslyAllowBrowser: true` if the key may be public';
@@ -208,14 +213,14 @@ function resolveApiKey(apiKey: unknown): string | ApiKeySource {
   });
 }
 
-/** The key, or a function that reads it from a file; the file is checked at once, and its key is known to the redactor from then on. */
+/** The checked key, or a function that reads it from a file; the file is checked at once, and its key is known to the redactor from then on. */
 export function keyFromVariables(redactor?: Redactor): string | ApiKeySource | undefined {
   const [key, file] = [readVariable('PETSTORE_API_KEY'), readVariable('PETSTORE_API_KEY_FILE')];
-  if (file === undefined) return key;
+  if (file === undefined) return key && checkApiKey(key, 'PETSTORE_API_KEY');
   if (key !== undefined)
     throw new ConfigurationError('Cannot choose between PETSTORE_API_KEY and PETSTORE_API_KEY_FILE: unset one', { option: 'apiKey' });
   const source = keyFileSource(file);
-  const read = checkApiKey(source());
+  const read = checkApiKey(source(), 'the file of PETSTORE_API_KEY_FILE');
   redactor?.learn(read);
   return source;
 }
@@ -224,13 +229,13 @@ function isSource(apiKey: unknown): apiKey is ApiKeySource {
   return typeof apiKey === 'function';
 }
 
-/** Gives a key that is fit for an Authorization header. @throws ConfigurationError that does not show it */
-export function checkApiKey(apiKey: unknown): string {
+/** Gives a key that is fit for an Authorization header; `from` says where it comes from. @throws ConfigurationError that does not show it */
+export function checkApiKey(apiKey: unknown, from?: string): string {
   if (typeof apiKey !== 'string') throw badOption('apiKey', 'a string or a function that gives one');
   if (apiKey === '')
     throw new ConfigurationError('Cannot use an empty key as `apiKey`: is the variable that it comes from set?', { option: 'apiKey' });
   // An address in place of the key means that the key is in place of the address, whose error would show it.
-  if (!/^(?!https?:)[\x21-\x7e]+$/i.test(apiKey)) throw badOption('apiKey', KEY_RULE);
+  if (!/^(?!https?:)[\x21-\x7e]+$/i.test(apiKey)) throw badOption('apiKey', KEY_RULE, { from });
   return apiKey;
 }
 
@@ -247,7 +252,11 @@ function planVariable(): unknown {
   const text = readVariable('PETSTORE_PLAN');
   if (text === undefined || text === 'unlimited' || Object.hasOwn(PLANS, text)) return text;
   const limits = parsePlanLimits(text);
-  if (!limits) throw badOption('plan', `${PLAN_WORDS} requests a minute and a day, such as PETSTORE_PLAN=5000/1000000`, { shown: text });
+  if (!limits)
+    throw badOption('plan', `${PLAN_WORDS} requests a minute and a day, such as PETSTORE_PLAN=5000/1000000`, {
+      shown: text,
+      from: 'PETSTORE_PLAN',
+    });
   return limits;
 }
 

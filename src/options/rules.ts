@@ -5,10 +5,18 @@ import { fieldOf } from '../thrown.ts';
 
 const SHOWN_VALUE = 80;
 
-/** The error of a bad option: the value, unless it may be secret, and the rule. `plan.requestsPerDay` counts as the option `plan`. */
-export function badOption(option: string, rule: string, value?: { shown: unknown }): ConfigurationError {
-  const what = value === undefined ? 'this value' : showValue(value.shown);
-  return new ConfigurationError(`Cannot use ${what} as \`${option}\`: it must be ${rule}`, { option: option.replace(/\..*/, '') });
+interface BadValue {
+  /** Left out if it may be secret. */
+  shown?: unknown;
+  /** The variable that it comes from. */
+  from?: string | undefined;
+}
+
+/** The error of a bad option: the value, where it comes from, and the rule. `plan.requestsPerDay` counts as the option `plan`. */
+export function badOption(option: string, rule: string, value: BadValue = {}): ConfigurationError {
+  const what = 'shown' in value ? showValue(value.shown) : 'this value';
+  const source = value.from === undefined ? '' : ` from ${value.from}`;
+  return new ConfigurationError(`Cannot use ${what}${source} as \`${option}\`: it must be ${rule}`, { option: option.replace(/\..*/, '') });
 }
 
 /** A value as a reader would write it, on one line. Only the length of a longer one is shown: a key that is cut could not be hidden. */
@@ -78,11 +86,17 @@ function describeRule({ min, above = false, max, integer = false }: NumberRule):
   return max === undefined ? `${kind} ${from}` : `${kind} ${from} and at most ${max}`;
 }
 
-/** Gives the value of an option that is one of a few words, or its default if it is left out. */
-export function wordOption<Word extends string>(option: string, value: unknown, fallback: Word, words: readonly Word[]): Word {
+/** Gives the value of an option that is one of a few words, or its default if it is left out; `from` is the variable that it comes from. */
+export function wordOption<Word extends string>(
+  option: string,
+  value: unknown,
+  fallback: Word,
+  words: readonly Word[],
+  from?: string,
+): Word {
   if (value === undefined) return fallback;
   const word = words.find((known) => known === value);
-  if (word === undefined) throw badOption(option, words.map((known) => `"${known}"`).join(' or '), { shown: value });
+  if (word === undefined) throw badOption(option, words.map((known) => `"${known}"`).join(' or '), { shown: value, from });
   return word;
 }
 

@@ -76,7 +76,11 @@ describe('PETSTORE_API_KEY_FILE', () => {
   test.each([
     ['is missing', async () => {}, /: ENOENT: no such file or directory/],
     ['is empty', () => writeFile(path, '\n'), /: it is empty$/],
-    ['holds more than a key', () => writeFile(path, 'PETSTORE_API_KEY=psk 1'), /must be visible ASCII/],
+    [
+      'holds more than a key',
+      () => writeFile(path, 'PETSTORE_API_KEY=psk 1'),
+      / from the file of PETSTORE_API_KEY_FILE as `apiKey`: it must be visible ASCII/,
+    ],
   ])('that %s is refused by the constructor', async (_what, make, why) => {
     await make();
     expect(thrownBy(() => new PetStoreClient({ baseUrl }))).toMatchObject({ option: 'apiKey', message: expect.stringMatching(why) });
