@@ -168,7 +168,7 @@ export class Emitter {
     const listeners = this.#listeners ?? createListeners();
     const known = Object.keys(listeners);
     if (!known.includes(name)) throw badArgument('event', JSON.stringify(showThrown(name)), `the events are ${known.join(', ')}`);
-    if (typeof listener !== 'function') throw badArgument('listener', 'this', 'it must be a function');
+    if (typeof listener !== 'function') throw badArgument('listener', 'this', `it must be a function, not ${typeof listener}`);
     // A new wrapper for each, so that a function that is added twice is called twice and can be removed once for each.
     const own: Listener<Name> = (event) => listener(event);
     this.#listeners = listeners;

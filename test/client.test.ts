@@ -158,11 +158,17 @@ test('an error of bad options says that an update was not sent, and of which pet
 
 describe('a listener', () => {
   test.each([
-    ['an event that there is not', ['nothing', () => {}], 'event'],
-    ['a value that is no function', ['request', 'log'], 'listener'],
-  ])('is refused for %s', (_what, given, argument) => {
+    ['an event that there is not', ['nothing', () => {}], 'event', 'Cannot use "nothing" as `event`: the events are'],
+    [
+      'a value that is no function',
+      ['request', undefined],
+      'listener',
+      'Cannot use this as `listener`: it must be a function, not undefined',
+    ],
+  ])('is refused for %s', (_what, given, argument, message) => {
     const { client } = scriptedClient([]);
-    expect(thrownBy(() => Reflect.apply(client.on, client, given))).toMatchObject({ kind: 'invalid-argument', argument });
+    const refused = { kind: 'invalid-argument', argument, message: expect.stringContaining(message) };
+    expect(thrownBy(() => Reflect.apply(client.on, client, given))).toMatchObject(refused);
   });
 
   test.each([
