@@ -23,7 +23,7 @@ export interface Certificates {
    */
   key?: string | Uint8Array | undefined;
   /**
-   * The passphrase of an encrypted `key`.
+   * The passphrase of an encrypted `key`. It needs `key`.
    * @default none
    */
   passphrase?: string | undefined;
@@ -34,7 +34,8 @@ export interface Certificates {
  * @throws ConfigurationError that names the option, never the private key
  */
 export function secureContextOf({ ca, cert, key, passphrase }: Certificates): SecureContext | undefined {
-  if (cert !== undefined && key === undefined) throw badOption('key', 'the private key of `cert`, which cannot be used without it');
+  if ((cert ?? passphrase) !== undefined && key === undefined)
+    throw badOption('key', 'the private key of `cert` and `passphrase`, which need it');
   if (key !== undefined && cert === undefined) throw badOption('cert', 'the certificate of `key`: the service asks for both');
   if (ca === undefined && cert === undefined) return undefined;
   const own = cert === undefined ? {} : { cert: certificateOption('cert', cert), key: pemOption('key', key) };

@@ -441,7 +441,8 @@ describe('undiciFetch refuses', () => {
     expect(refusal({ ca: authority.key })).toThrow('there is none in this text');
   });
 
-  test('a client certificate without its key, a key without a certificate, and a key of another certificate', () => {
+  test('a client certificate or a passphrase without the key, a key without a certificate, and a key of another certificate', () => {
+    expect(refusal({ passphrase: PASSWORD })).toThrow('as `key`: it must be the private key of `cert` and `passphrase`, which need it');
     expect(refusal({ cert: authority.clientCert })).toThrow('as `key`: it must be the private key of `cert`');
     expect(refusal({ key: authority.clientKey })).toThrow('as `cert`: it must be the certificate of `key`');
     expect(refusal({ cert: authority.clientCert, key: authority.key })).toThrow('as `key`: it must be the private key of `cert`');
