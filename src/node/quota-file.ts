@@ -162,9 +162,10 @@ function reason(error: unknown, path: string): string {
   const code = fieldOf(error, 'code');
   if (code === 'ENOENT') return `make the folder ${dirname(path)} first`;
   if (code === 'EISDIR') return 'it is a folder; name a file in it';
-  const isReadOnly =
-    code === 'EACCES' || code === 'EPERM' || code === 'EROFS' || text.includes('readonly') || text.includes('unable to open');
-  if (isReadOnly) return 'it cannot be written; check the permissions of the file and its folder';
+  const isRefused = code === 'EACCES' || code === 'EPERM' || text.includes('readonly');
+  if (isRefused) return 'it cannot be written; check the permissions of the file and its folder';
+  // SQLite hides why it cannot open a file beside this one.
+  if (text.includes('unable to open')) return 'check the permissions of its folder, and the limit of open files';
   if (text.includes('not a database')) return 'it is not an SQLite database; name another file';
   if (text.includes('malformed')) return 'it is damaged; delete it';
   if (text.includes('locked')) return `another process locked it for more than ${TIMEOUT_MS} ms; look for a process that hangs`;

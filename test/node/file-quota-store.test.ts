@@ -212,11 +212,21 @@ describe('fileQuotaStore', () => {
     expect(links.filter((link) => link.startsWith(folder))).toEqual([]);
   });
 
-  test.each(['EACCES', 'EPERM', 'EROFS'])('says what to check if the file system refuses to write with %s', (code) => {
+  test.each([
+    ['EACCES', /: it cannot be written; check the permissions of the file and its folder$/],
+    ['EPERM', /: it cannot be written; check the permissions of the file and its folder$/],
+    ['EROFS', /: EROFS: refused$/],
+    ['EMFILE', /: EMFILE: refused$/],
+  ])('says what to check if the file system refuses to write with %s', (code, message) => {
     vi.mocked(openSync).mockImplementationOnce(() => {
       throw Object.assign(new Error(`${code}: refused`), { code });
     });
-    expect(() => fileQuotaStore(path)).toThrow(/it cannot be written; check the permissions of the file and its folder$/);
+    expect(() => fileQuotaStore(path)).toThrow(message);
+  });
+
+  test('says what to check if SQLite cannot open a file beside it, as with too many open files', () => {
+    mkdirSync(`${path}-journal`);
+    expect(() => fileQuotaStore(path)).toThrow(/: check the permissions of its folder, and the limit of open files$/);
   });
 
   test('closes its file with the last store that has it open, and ignores a second close', () => {
