@@ -166,13 +166,13 @@ class OpenFile {
     writers.set(this.#place, this);
   }
 
-  /** @throws JournalError if another process has written to the file that has the journal's name, or has cut, removed or renamed it */
+  /** @throws JournalError if another process has written to the file that has the journal's name, or has cut, removed or moved it */
   async #checkLength(): Promise<void> {
     const size = await this.#use(() => sizeOf(this.#absolute));
     if (size === this.#length) return;
     if (size !== undefined && size > this.#length)
       throw this.#cannotContinue('journal_busy', 'another process has written to it; wait for its end');
-    const what = size === undefined ? 'removed or renamed' : 'cut';
+    const what = size === undefined ? 'removed or moved' : 'cut';
     throw this.#cannotContinue('journal_removed', `its file was ${what}: without what it held, a new run applies its adjustments again`);
   }
 

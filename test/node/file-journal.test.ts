@@ -298,8 +298,8 @@ describe('fileJournal', () => {
     `Cannot continue with journal ${path}: its file was ${what}: without what it held, a new run applies its adjustments again`;
 
   test.each([
-    ['removed', 'removed or renamed', () => rm(path)],
-    ['renamed', 'removed or renamed', () => rename(path, `${path}.old`)],
+    ['removed', 'removed or moved', () => rm(path)],
+    ['renamed', 'removed or moved', () => rename(path, `${path}.old`)],
     ['replaced by an empty one', 'cut', () => writeFile(`${path}.new`, '').then(() => rename(`${path}.new`, path))],
   ])('stops when its file was %s: nobody would find the lines', async (_how, what, happen) => {
     const journal = fileJournal(path);
