@@ -73,8 +73,8 @@ export function isFinal(error: unknown): boolean {
   if (kind === 'invalid-argument') return true;
   const status = fieldOf(error, 'status');
   if (TEMPORARY.has(status)) return false;
-  // Without an Error body, a firewall or another site may have answered in place of the service.
-  if (kind === 'unexpected-status' && fieldOf(error, 'code') === `http_${status}`) return false;
+  // Without an Error body, a firewall or another site may have answered in place of the service. A redirect leads to another address.
+  if (kind === 'unexpected-status' && (fieldOf(error, 'code') === `http_${status}` || Number(status) < 400)) return false;
   return outcomeOf(error) === 'rejected' && (kind === 'bad-request' || kind === 'not-found' || kind === 'unexpected-status');
 }
 

@@ -451,6 +451,7 @@ test.each([
   [new UnexpectedStatusError('Cannot update pet 1: 418', { status: 418, outcome: 'rejected' }), true],
   [new NotFoundError('Cannot update pet 1: 404', { status: 404, outcome: 'rejected' }), true],
   [new UnexpectedStatusError('Cannot update pet 1: 408', { status: 408, outcome: 'rejected' }), false],
+  [new UnexpectedStatusError('Cannot update pet 1: 308', { status: 308, code: 'moved', outcome: 'rejected' }), false],
   [new ServerError('Cannot update pet 1: 501', { status: 501, outcome: 'rejected' }), false],
 ])('a job whose only update got %s is finished: %s', async (error, isFinished) => {
   const store = new FakeStore([[1, 5]], { treat: () => ({ reject: error }) });
