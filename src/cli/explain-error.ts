@@ -61,7 +61,7 @@ function adviceKind({ kind, code, status, operation, message, retryAt }: PetStor
   if (kind === 'authentication' || kind === 'unexpected-status') {
     if (retryAt) return 'closed';
     if (kind === 'authentication') return saysBanned(message) ? 'banned' : kind;
-    return code === undefined || code.startsWith('http_') ? kind : 'unnamed';
+    return (status ?? 0) < 400 || code?.startsWith('http_') ? kind : 'unnamed';
   }
   if (kind === 'not-found' && (operation === 'listInventory' || operation === 'streamInventory')) return 'wrong-address';
   return code === 'http_404' ? 'invalid-response' : kind;

@@ -51,6 +51,7 @@ test.each<[unknown, unknown]>([
     new UnexpectedStatusError('no', { code: 'forbidden', status: 403 }),
     'no; ask whoever runs the service: its specification names no 403 for this request',
   ],
+  [new UnexpectedStatusError('no', { code: 'moved', status: 308 }), 'no; check that PETSTORE_BASE_URL is the address of the service'],
   [new UnexpectedStatusError('no', { code: 'http_403', retryAt: new Date(0) }), 'no; try again then'],
   [new NotFoundError('no', { code: 'pet_missing' }), 'no; `petstore list` shows which pets exist'],
   [new NotFoundError('no', { code: 'http_404' }), 'no; check that PETSTORE_BASE_URL is the address of the service'],
