@@ -132,7 +132,11 @@ export function signalOption(signal: unknown): AbortSignal | undefined {
 export function checkPetId(petId: unknown, details: FailureDetails = {}): PetId {
   // Turns -0 into 0.
   if (isPetId(petId)) return petId === 0 ? 0 : petId;
-  const rule =
-    typeof petId === 'string' ? 'it must be a number or a bigint, not a string' : 'it must be an int64, and a bigint beyond ±(2^53−1)';
+  const rule = `it must be ${petIdRule(petId)}${typeof petId === 'string' ? ', not a string' : ''}`;
   throw new InvalidArgumentError(`Cannot use ${showValue(petId)} as \`petId\`: ${rule}`, { argument: 'petId', ...details });
+}
+
+/** What a value has to be that is not the id of a pet. */
+export function petIdRule(petId: unknown): string {
+  return typeof petId === 'string' ? 'a number or a bigint' : 'an int64, and a bigint beyond ±(2^53−1)';
 }

@@ -1,7 +1,7 @@
 import { isPetId } from '../contract/pet-id.ts';
 import { InvalidArgumentError } from '../errors.ts';
 import { hidingKey } from '../hiding-key.ts';
-import { showValue } from '../options/rules.ts';
+import { petIdRule, showValue } from '../options/rules.ts';
 import { itemsUntilAborted } from './items-until-aborted.ts';
 import { type WantedEntry, WantedStock } from './wanted-stock.ts';
 
@@ -55,7 +55,7 @@ function isWantedEntry(entry: unknown): entry is WantedEntry {
 function problemOf(entry: unknown): string {
   if (!isObject(entry) || Array.isArray(entry)) return `it must be an object with petId and quantity or adjust, not ${showValue(entry)}`;
   const { petId, quantity, adjust } = entry;
-  if (!isPetId(petId)) return `petId must be an int64, and a bigint beyond ±(2^53−1), not ${showValue(petId)}`;
+  if (!isPetId(petId)) return `petId must be ${petIdRule(petId)}, not ${showValue(petId)}`;
   if (quantity === undefined && adjust === undefined) return 'it needs a quantity or an adjust';
   if (quantity !== undefined && adjust !== undefined)
     return `it has both a quantity (${showValue(quantity)}) and an adjust (${showValue(adjust)}): leave one out`;

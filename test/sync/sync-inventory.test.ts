@@ -730,6 +730,7 @@ describe('a bad key, too long a wait for quota or an abort', () => {
 describe('a bad entry', () => {
   test.each([
     ['petId', { petId: 1.5, quantity: 1 }, 'petId must be an int64, and a bigint beyond ±(2^53−1), not 1.5'],
+    ['string petId', { petId: '1', quantity: 1 }, 'petId must be a number or a bigint, not "1"'],
     ['rounded petId', { petId: 2 ** 53, quantity: 1 }, 'petId must be an int64, and a bigint beyond ±(2^53−1), not 9007199254740992'],
     ['long petId', { petId: 2n ** 63n, quantity: 1 }, 'petId must be an int64, and a bigint beyond ±(2^53−1), not 9223372036854775808n'],
     ['quantity', { petId: 1, quantity: '5' }, 'quantity must be an integer within ±(2^53−1), not "5"'],
