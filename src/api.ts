@@ -35,9 +35,9 @@ export interface PetStoreApi<Ids extends Int64 = 'number'> {
    * Like {@link PetStoreClient.quota}. Without it, estimates assume the limits of the free plan, and a view with
    * `maxAgeMs: 'quota'` requests a list whenever it is read and no list is under way.
    */
-  readonly quota?: Quota;
+  readonly quota?: Quota | undefined;
   /** The address of the store, without secrets: it identifies the store, so that a journal is not used for another one. */
-  readonly baseUrl?: string;
+  readonly baseUrl?: string | undefined;
   /**
    * Like {@link PetStoreClient.on}, for the events that views and jobs need. Without it, a list counts as sent when it is
    * requested, and an aborted update as one that may have been applied.

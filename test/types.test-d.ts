@@ -6,6 +6,7 @@ import {
   type InventoryUpdate,
   isPetStatus,
   isPetStoreError,
+  type Journal,
   JournalError,
   type PetId,
   type PetStatus,
@@ -29,7 +30,7 @@ import {
   type ViewItemsOptions,
 } from 'petstore-inventory';
 import type { ServeSandboxOptions } from 'petstore-inventory/node';
-import type { Fault, SandboxOptions } from 'petstore-inventory/sandbox';
+import type { Counting, DomainRedirect, Fault, LimitHeaders, SandboxOptions } from 'petstore-inventory/sandbox';
 import { describe, expectTypeOf, test } from 'vitest';
 
 declare const petstore: PetStoreClient;
@@ -317,9 +318,17 @@ test('an option that is undefined counts as left out, also with exactOptionalPro
   const plan: PlanLimits = { requestsPerMinute: 5_000, requestsPerDay: count };
   const recording: RecordOptions = { latest: count };
   const sandbox: SandboxOptions = { seed: count, pets: [{ petId: 1, quantity: 3, status: text }] };
+  const limitHeaders: LimitHeaders = { rate: count, lagMs: count, omit: undefined, rounding: undefined };
+  const counting: Counting = { at: undefined, refused: undefined, uncounted: undefined };
+  const redirect: DomainRedirect = { from: 'old.example', to: 'shop.example', status: count };
   const fault: Fault = { times: count, body: text };
   const served: ServeSandboxOptions = { port: count, db: text };
-  expectTypeOf([plan, recording, sandbox, fault, served]).toBeArray();
+  expectTypeOf([plan, recording, sandbox, limitHeaders, counting, redirect, fault, served]).toBeArray();
   expectTypeOf(new JournalError('Cannot write', { code: text }).code).toEqualTypeOf<string | undefined>();
   expectTypeOf<{ reason: 'schema'; problems: undefined }>().toExtend<ConstructorParameters<typeof InvalidResponseError>[1]>();
+});
+
+test('a wrapper of a PetStoreApi or a Journal may pass on a field that the other one lacks', () => {
+  expectTypeOf<{ quota: Quota | undefined; baseUrl: string | undefined }>().toExtend<Pick<PetStoreApi, 'quota' | 'baseUrl'>>();
+  expectTypeOf<{ name: string | undefined }>().toExtend<Pick<Journal, 'name'>>();
 });

@@ -16,7 +16,7 @@ export interface DomainRedirect {
   /** A domain, or an http(s) address, whose path is put before that of the request. */
   to: string;
   /** 301, 302, 303, 307 or 308. @default 301 */
-  status?: number;
+  status?: number | undefined;
 }
 
 /** The statuses with which a service redirects (Fetch standard, redirect status). */
@@ -34,7 +34,7 @@ export const REDIRECT_STATUSES = [301, 302, 303, 307, 308];
  * console.log(domains.remove('stock.example'), domains.list()); // → true []
  */
 export class Domains {
-  readonly #served = new Map<string, Required<Omit<DomainRedirect, 'from'>> | undefined>();
+  readonly #served = new Map<string, { to: string; status: number } | undefined>();
 
   constructor(entries: readonly (string | DomainRedirect)[]) {
     for (const entry of entries) this.add(entry);

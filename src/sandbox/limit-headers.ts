@@ -24,42 +24,42 @@ export const LIMIT_FIELDS = ['limit', 'remaining', 'reset'] as const;
  */
 export interface LimitHeaders {
   /** Which limit they report. @default 'minute' */
-  window?: ToldWindow;
+  window?: ToldWindow | undefined;
   /**
    * What Limit reports for a token bucket: the plan's requests per minute, or the burst; `burst` only if the minute is a token bucket.
    * @default 'plan'
    */
-  limit?: 'plan' | 'burst';
+  limit?: 'plan' | 'burst' | undefined;
   /** Headers that no answer carries. @default none */
-  omit?: readonly ('limit' | 'remaining' | 'reset')[];
+  omit?: readonly ('limit' | 'remaining' | 'reset')[] | undefined;
   /** The part of the answers that carry the headers, from 0 to 1; the seed decides which. @default 1 */
-  rate?: number;
+  rate?: number | undefined;
   /** Remaining has the value of this many milliseconds ago, at most 1e13, as from a replica that lags behind. @default 0 */
-  lagMs?: number;
+  lagMs?: number | undefined;
   /** Reset as a Unix timestamp in seconds or milliseconds, or as seconds to go. @default 'seconds' */
-  reset?: 'seconds' | 'milliseconds' | 'seconds-to-go';
+  reset?: 'seconds' | 'milliseconds' | 'seconds-to-go' | undefined;
   /** How Reset is rounded to a whole number. Rounded down, it may be earlier than the end of the window. @default 'up' */
-  rounding?: 'up' | 'down';
+  rounding?: 'up' | 'down' | undefined;
 }
 
+/** The settings with their defaults. */
+type ResolvedLimitHeaders = { [Field in keyof LimitHeaders]-?: NonNullable<LimitHeaders[Field]> };
+
 /** Fills in the defaults, which the specification promises. */
-export function resolveLimitHeaders(given: ToldWindow | LimitHeaders = {}): Required<LimitHeaders> {
+export function resolveLimitHeaders(given: ToldWindow | LimitHeaders = {}): ResolvedLimitHeaders {
   const told: LimitHeaders = typeof given === 'string' ? { window: given } : given;
   const { window = 'minute', limit = 'plan', omit = [], rate = 1, lagMs = 0, reset = 'seconds', rounding = 'up' } = told;
   return { window, limit, omit, rate, lagMs, reset, rounding };
 }
 
 /** Sets the headers; `nowMs` is the time of the node that answers. */
-export function writeLimitHeaders(
-  headers: Headers,
-  { form, told, nowMs }: { form: Required<LimitHeaders>; told: ToldLimit; nowMs: number },
-) {
+export function writeLimitHeaders(headers: Headers, { form, told, nowMs }: { form: ResolvedLimitHeaders; told: ToldLimit; nowMs: number }) {
   const values = { limit: told.limit, remaining: told.remaining, reset: resetOf(form, { resetAtMs: told.resetAtMs, nowMs }) };
   const sent = LIMIT_FIELDS.filter((field) => !form.omit.includes(field));
   for (const field of sent) headers.set(RATE_LIMIT_HEADERS[field], String(values[field]));
 }
 
-function resetOf({ reset, rounding }: Required<LimitHeaders>, { resetAtMs, nowMs }: { resetAtMs: number; nowMs: number }): number {
+function resetOf({ reset, rounding }: ResolvedLimitHeaders, { resetAtMs, nowMs }: { resetAtMs: number; nowMs: number }): number {
   const round = rounding === 'up' ? Math.ceil : Math.floor;
   if (reset === 'milliseconds') return round(resetAtMs);
   return round((reset === 'seconds' ? resetAtMs : resetAtMs - nowMs) / 1_000);

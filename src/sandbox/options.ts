@@ -54,11 +54,11 @@ export interface Counting {
    * all admitted, and all of the latency comes before the answer is written.
    * @default 'arrival'
    */
-  at?: 'arrival' | 'completion';
+  at?: 'arrival' | 'completion' | undefined;
   /** Whether a request that the limit refuses costs quota, always from its arrival on. @default false */
-  refused?: boolean;
+  refused?: boolean | undefined;
   /** Statuses of admitted requests that cost no quota. @default none */
-  uncounted?: readonly number[];
+  uncounted?: readonly number[] | undefined;
 }
 
 /**

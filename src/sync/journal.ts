@@ -20,7 +20,7 @@ export interface Journal {
    * Its name in messages, such as its path.
    * @default none
    */
-  readonly name?: string;
+  readonly name?: string | undefined;
   /**
    * Reads all lines, oldest first; none for a new journal. The last line may be torn. An abort of the job does not wait for the next line.
    * @throws JournalError when it cannot be read
