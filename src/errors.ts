@@ -92,7 +92,7 @@ export abstract class PetStoreError extends Error {
   abstract readonly kind: PetStoreFailure['kind'];
   /**
    * The code of the service's Error body; else one such as `http_502`, that of the innermost cause, such as `ECONNREFUSED`, or the client's
-   * own: `wait_too_long`, `invalid_response`, `proxy_403`, `proxy_407`. Undefined if there is none, as for a timeout or a bad argument.
+   * own: `wait_too_long`, `invalid_response`, `proxy_403`, `proxy_407`, `out_of_bounds`. Undefined if there is none, as for a timeout.
    */
   readonly code: string | undefined;
   /** The HTTP status; undefined if no answer came. */

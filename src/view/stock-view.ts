@@ -183,7 +183,7 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
    * than `maxAgeMs`, or the outcome of the pet's last update is unknown, a list is read first. The result is right as long as nobody else
    * writes, since the service has no conditional update.
    * @param delta a safe integer; may be negative
-   * @throws InvalidArgumentError (`argument` `'delta'`) if the quantity would be below `min` or above `max`, NotFoundError for a pet that
+   * @throws InvalidArgumentError (`code` `'out_of_bounds'`) if the quantity would be below `min` or above `max`, NotFoundError for a pet that
    *   the list does not name, both without an update; the error of the list or the update, whose `outcome` may be `unknown`
    * @example
    * const sold = await new StockView(petstore).adjust(3, -1, { min: 0 });
@@ -415,5 +415,5 @@ interface Bounds {
 function outOfBounds({ petId, quantity, delta, min, max }: Bounds): InvalidArgumentError {
   const rule = quantity + delta < min ? `at least ${min}` : `at most ${max}`;
   const message = `Cannot adjust pet ${petId} by ${delta}: its quantity is ${quantity}, and the new one must be ${rule}`;
-  return new InvalidArgumentError(message, { ...UNSENT, argument: 'delta', petId });
+  return new InvalidArgumentError(message, { ...UNSENT, code: 'out_of_bounds', argument: 'delta', petId });
 }

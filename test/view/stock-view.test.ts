@@ -506,7 +506,9 @@ describe('adjust()', () => {
     const { view, log } = openShop();
     const bad = [view.adjust(1, -6, { min: 0 }), view.adjust(1, 6, { max: 10 }), view.adjust(1, Number.MAX_SAFE_INTEGER)].map(rejectionOf);
     const errors = await settledIn(100, Promise.all(bad));
-    expect(errors).toMatchObject(bad.map(() => ({ kind: 'invalid-argument', argument: 'delta', petId: 1, outcome: 'not-sent' })));
+    expect(errors).toMatchObject(
+      bad.map(() => ({ kind: 'invalid-argument', argument: 'delta', code: 'out_of_bounds', petId: 1, outcome: 'not-sent' })),
+    );
     expect(await rejectionOf(view.adjust(1, -6, { min: 0 }))).toMatchObject({
       message: 'Cannot adjust pet 1 by -6: its quantity is 5, and the new one must be at least 0',
     });
