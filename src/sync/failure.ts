@@ -7,7 +7,8 @@ import { SyncItemError } from './sync-item-error.ts';
 
 /**
  * Why a run ended before everything was sent: an abort, a bad key, or too long a wait for quota. Too long is a wait beyond the client's
- * `maxWaitMs`, or a 429 after the last retry that closes the key for more than two minutes, for example because the day is used up.
+ * `maxWaitMs`, or a 429 after the last retry, if it is the list's or closes the key for more than two minutes, for example because the day
+ * is used up.
  *
  * @example
  * sandbox.revokeKey(sandbox.keys.business);

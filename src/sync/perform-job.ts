@@ -1,6 +1,7 @@
 import type { PetStoreApi } from '../api.ts';
 import { untilAborted } from '../clock/until-aborted.ts';
 import type { Int64 } from '../contract/models.ts';
+import { isPetStoreError } from '../errors.ts';
 import { busy } from './busy.ts';
 import { isAbort, type Stop, stopBy } from './failure.ts';
 import { JobLog } from './job-log.ts';
@@ -104,8 +105,10 @@ async function listInto({ client, job, progress, options }: Omit<RunParts, 'log'
     return undefined;
   } catch (error) {
     const stop = stopBy(error, signal, now());
-    if (stop === undefined) throw error;
-    return stop;
+    if (stop) return stop;
+    // However short the wait that is left, no update can be sent without the list.
+    if (isPetStoreError(error) && error.kind === 'rate-limit') return { stopped: 'quota', error };
+    throw error;
   }
 }
 

@@ -456,6 +456,14 @@ describe('a bad key, too long a wait for quota or an abort', () => {
     expect(await syncInventory(store, wanted.slice(0, 2))).toMatchObject({ stopped: 'authentication', error: badKey });
   });
 
+  test('a 429 of the list that asks for a longer wait than `maxWaitMs` leaves everything wanted pending', async () => {
+    const { keys, baseUrl, fetch, faults } = createSandbox();
+    faults.add({ when: ({ method }) => method === 'GET', status: 429, headers: { 'retry-after': '60' } });
+    const client = new PetStoreClient({ apiKey: keys.business, baseUrl, fetch, maxWaitMs: 20_000 });
+    const report = await syncInventory(client, [{ petId: 1, adjust: 1 }]);
+    expect(report).toMatchObject({ pending: [{ petId: 1, adjust: 1 }], stopped: 'quota', error: { status: 429, retryAfterMs: 60_000 } });
+  });
+
   test('another failure of the list rejects', async () => {
     const store = new FakeStore([], { listError: new ServerError('Cannot list', { status: 503 }) });
     await expect(syncInventory(store, wanted)).rejects.toMatchObject({ kind: 'server' });
