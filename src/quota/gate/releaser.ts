@@ -1,7 +1,9 @@
 import type Bottleneck from 'bottleneck';
 import { startTimer } from '../../clock/timer.ts';
 
-const LOOK_AFTER_MS = 1_000;
+/** The limiter releases a batch within a few turns of the event loop. After so many looks, each in a turn of its own, it counts as held. */
+const LOOK_EVERY_MS = 1_000;
+const LOOKS = 5;
 
 /**
  * Releases waiting calls in batches through a limiter of the size that the plan leaves after this process's own requests. So neither a
@@ -41,12 +43,7 @@ export class Releaser {
     // Loaded with the first batch: on most keys no call ever waits.
     const limiter = this.#limiter ?? new (await import('bottleneck/light.js')).default({ reservoir });
     this.#limiter = limiter;
-    // The limiter reads the clock a few milliseconds later. If it was set back until then, the limiter is stopped, and the batch rejects.
-    const stopTimer = startTimer(LOOK_AFTER_MS, () => {
-      if (Date.now() >= this.#usedAtMs) return;
-      this.#limiter = undefined;
-      void limiter.stop();
-    });
+    const stopTimer = this.#watch(limiter);
     try {
       await limiter.schedule({ weight }, async () => release(weight));
     } catch (failure) {
@@ -54,5 +51,22 @@ export class Releaser {
     } finally {
       stopTimer();
     }
+  }
+
+  /**
+   * Stops a limiter that holds its batch, which then rejects. It does if the machine's clock was set back when it read it, even if only for
+   * a moment. Returns a function that ends this.
+   */
+  #watch(limiter: Bottleneck): () => void {
+    let stopTimer = () => {};
+    const look = (left: number) => {
+      stopTimer = startTimer(LOOK_EVERY_MS, () => {
+        if (left > 1) return look(left - 1);
+        this.#limiter = undefined;
+        void limiter.stop();
+      });
+    };
+    look(LOOKS);
+    return () => stopTimer();
   }
 }
