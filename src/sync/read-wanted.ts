@@ -2,6 +2,7 @@ import { isPetId } from '../contract/pet-id.ts';
 import { InvalidArgumentError } from '../errors.ts';
 import { hidingKey } from '../hiding-key.ts';
 import { petIdRule, showValue } from '../options/rules.ts';
+import { isRecord } from '../thrown.ts';
 import { itemsUntilAborted } from './items-until-aborted.ts';
 import { type WantedEntry, WantedStock } from './wanted-stock.ts';
 
@@ -47,13 +48,13 @@ function badEntry(entryNumber: number, problem: string): InvalidArgumentError {
 }
 
 function isWantedEntry(entry: unknown): entry is WantedEntry {
-  if (!isObject(entry) || !isPetId(entry.petId)) return false;
+  if (!isRecord(entry) || !isPetId(entry.petId)) return false;
   const { quantity, adjust } = entry;
   return quantity === undefined ? Number.isSafeInteger(adjust) : adjust === undefined && Number.isSafeInteger(quantity);
 }
 
 function problemOf(entry: unknown): string {
-  if (!isObject(entry) || Array.isArray(entry)) return `it must be an object with petId and quantity or adjust, not ${showValue(entry)}`;
+  if (!isRecord(entry)) return `it must be an object with petId and quantity or adjust, not ${showValue(entry)}`;
   const { petId, quantity, adjust } = entry;
   if (!isPetId(petId)) return `petId must be ${petIdRule(petId)}, not ${showValue(petId)}`;
   if (quantity === undefined && adjust === undefined) return 'it needs a quantity or an adjust';
@@ -64,11 +65,7 @@ function problemOf(entry: unknown): string {
 }
 
 function checkIterable(wanted: unknown): void {
-  if (isObject(wanted) && (Symbol.asyncIterator in wanted || Symbol.iterator in wanted)) return;
+  if (typeof wanted === 'object' && wanted !== null && (Symbol.asyncIterator in wanted || Symbol.iterator in wanted)) return;
   const message = `Cannot use ${showValue(wanted)} as \`wanted\`: it must be a list or another iterable of { petId, quantity }`;
   throw new InvalidArgumentError(message, { argument: 'wanted' });
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
 }
