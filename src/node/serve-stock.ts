@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { MAX_INT64, MIN_INT64 } from '../contract/pet-id.ts';
 import { SandboxError, show } from '../sandbox/sandbox-error.ts';
 import type { Stock, StockItem } from '../sandbox/stock.ts';
 import { messageOf } from '../thrown.ts';
@@ -10,7 +11,6 @@ const APPLICATION_ID = 0x50455453;
 /** Marks a file that was filled, even if all pets were removed since. */
 const FILLED = 1;
 const ROWS_AT_ONCE = 1_000;
-const BEFORE_FIRST = -(2n ** 63n);
 
 const SETUP = `
   PRAGMA application_id = ${APPLICATION_ID};
@@ -86,12 +86,12 @@ class SqliteStock implements Stock {
 
   /** Reads page by page, so that a list can be abandoned, and updates can be made while it is read. */
   *values(): Generator<StockItem, undefined> {
-    let fromId = BEFORE_FIRST;
+    let fromId = MIN_INT64;
     for (;;) {
       const rows = this.#page.all(fromId).map(toItem);
       yield* rows;
       const last = rows.at(-1);
-      if (rows.length < ROWS_AT_ONCE || last === undefined || last.petId === 2n ** 63n - 1n) return;
+      if (rows.length < ROWS_AT_ONCE || last === undefined || last.petId === MAX_INT64) return;
       fromId = last.petId + 1n;
     }
   }

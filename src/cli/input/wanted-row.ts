@@ -1,4 +1,5 @@
 import type { PetId } from '../../contract/models.ts';
+import { isInt64 } from '../../contract/pet-id.ts';
 import type { WantedEntry } from '../../sync/index.ts';
 import { UsageError } from '../usage-error.ts';
 
@@ -61,8 +62,7 @@ function isGiven(value: unknown): boolean {
 function idProblem(value: unknown): string | undefined {
   if (!isGiven(value)) return NO_ID;
   if (!isInteger(value)) return `petId must be an integer, not ${shown(value)}${hint(value)}`;
-  const petId = bigintOf(value);
-  return BigInt.asIntN(64, petId) === petId ? undefined : `petId ${shown(value)} is beyond int64`;
+  return isInt64(bigintOf(value)) ? undefined : `petId ${shown(value)} is beyond int64`;
 }
 
 function petIdOf(value: unknown): PetId {
