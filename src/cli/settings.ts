@@ -1,3 +1,4 @@
+import { GUIDES } from '../node/check/finding.ts';
 import type { Finding } from '../node/index.ts';
 import type { CommonOptions } from './connect.ts';
 import { keyOf } from './hide-key.ts';
@@ -35,7 +36,7 @@ function checkKey({ env }: Terminal): Setting {
     outcome: 'problem',
     message: `from ${source}: it ${fault}`,
     advice: 'set it to the key alone',
-    see: 'docs/errors.md#authenticationerror-authentication',
+    see: GUIDES.key,
     facts,
   };
 }
@@ -73,7 +74,7 @@ export function checkEnvironments({ sandbox, baseUrl, environment }: CommonOptio
   if (sandbox || !first || !second) return [];
   const check = 'environments';
   if (first.host !== second.host) return [{ check, outcome: 'ok', message: `production is at ${first.host}, staging at ${second.host}` }];
-  const see = 'docs/domains.md#production-and-staging';
+  const see = GUIDES.environments;
   const facts = { host: first.host };
   const message = `production and staging are the same host, ${first.host}`;
   // One host may serve both at different paths, as the sandbox does.

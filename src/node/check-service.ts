@@ -10,7 +10,7 @@ import { isProxyCode } from '../proxy-codes.ts';
 import type { TextCleaner } from '../redactor.ts';
 import { adviceFor, judgeAnswer, judgeClock, judgeLimits, judgePlan } from './check/answer.ts';
 import { type Asked, askOnce } from './check/ask.ts';
-import { type Finding, GUIDES } from './check/finding.ts';
+import { asNote, type Finding, GUIDES, isProblem } from './check/finding.ts';
 import { checkScheme } from './check/tls.ts';
 import { checkWay } from './check/way.ts';
 
@@ -120,14 +120,6 @@ function asExplained(finding: Finding): Finding {
   const { check, message, facts } = finding;
   const isSame = check === 'answer' && (facts?.status ?? 429) === 429;
   return isProblem(finding) && isSame ? asNote(finding, message) : finding;
-}
-
-function isProblem({ outcome }: Finding): boolean {
-  return outcome === 'problem';
-}
-
-function asNote({ check, facts }: Finding, message: string): Finding {
-  return { check, outcome: 'note', message, ...(facts && { facts }) };
 }
 
 function adviceWithoutAnswer({ kind, code = '' }: PetStoreError, { protocol }: URL): Pick<Finding, 'advice' | 'see'> {

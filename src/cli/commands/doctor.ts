@@ -1,4 +1,5 @@
 import { isPetStoreError } from '../../errors.ts';
+import { asNote, GUIDES, isProblem } from '../../node/check/finding.ts';
 import { checkClient } from '../../node/check-service.ts';
 import type { Finding } from '../../node/index.ts';
 import { withoutControls } from '../../redactor.ts';
@@ -95,19 +96,11 @@ function merged(settings: readonly Line[], findings: readonly Line[]): Line[] {
   const isFaulty = settings.some(isKeyFault);
   const lines = settings.map((line) => (isProblem(line) ? line : (findings.find(({ check }) => check === line.check) ?? line)));
   const others = findings.filter(({ check }) => !settings.some((line) => line.check === check));
-  return [...lines, ...others.map((line) => (isFaulty && line.facts?.status === 401 ? noteOf(line) : line))];
+  return [...lines, ...others.map((line) => (isFaulty && line.facts?.status === 401 ? asNote(line, line.message) : line))];
 }
 
 function isKeyFault(line: Line): boolean {
   return line.check === 'key' && isProblem(line);
-}
-
-function isProblem({ outcome }: Line): boolean {
-  return outcome === 'problem';
-}
-
-function noteOf({ check, message, facts }: Line): Line {
-  return { check, outcome: 'note', message, ...(facts && { facts }) };
 }
 
 /** The lines of the settings that the client may refuse. */
@@ -129,7 +122,7 @@ async function check(options: CommonOptions, terminal: Terminal, signal: AbortSi
     }
   } catch (error) {
     if (!isPetStoreError(error) || error.kind !== 'configuration') throw error;
-    const see = error.option === 'baseUrl' ? 'docs/domains.md#production-and-staging' : 'docs/cli.md#the-command-line';
+    const see = error.option === 'baseUrl' ? GUIDES.environments : 'docs/cli.md#the-command-line';
     const { option } = error;
     const facts = { option, code: fieldOf(error.cause, 'code') };
     return { findings: [{ check: LINES[option] ?? 'client', outcome: 'problem', message: inWords(error.message), see, facts }] };

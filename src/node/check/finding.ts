@@ -31,6 +31,15 @@ export interface Finding<Name extends string = CheckName> {
   facts?: Record<string, unknown>;
 }
 
+export function isProblem({ outcome }: Finding<string>): boolean {
+  return outcome === 'problem';
+}
+
+/** A finding as a note without advice. */
+export function asNote<Name extends string>({ check, facts }: Finding<Name>, message: string): Finding<Name> {
+  return { check, outcome: 'note', message, ...(facts && { facts }) };
+}
+
 /** The sections of the guides to which findings refer. */
 export const GUIDES = {
   noRecord: 'docs/domains.md#there-is-no-dns-record-yet',
