@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import * as z from 'zod/mini';
 import { monotonicMs } from '../clock/monotonic.ts';
 import { wait } from '../clock/wait.ts';
+import { withinTimeout } from '../redis/redis-quota-store.ts';
 import { duration } from './duration.ts';
 import { EXIT, Interruption } from './exit-code.ts';
 import { HELD_MS, type LockExchange, readRecord, type SharedState } from './state.ts';
@@ -50,12 +51,13 @@ export async function takeLock({ name, state, onLost, signal, terminal }: Wanted
   checkLock(name, state);
   const holder: LockHolder = { id: randomUUID(), host: hostname(), pid: process.pid, since: new Date(terminal.now()).toISOString() };
   const exchange = state.lock(name);
+  const unanswered = `Cannot take the lock: ${state.name} did not answer within ${ANSWER_MS / 1_000} s`;
   let renewedAtMs = Number.NEGATIVE_INFINITY;
   const ageMs = () => monotonicMs() - renewedAtMs;
   const hold: Hold = async (heldMs, how = {}) => {
     // The lock expires that long after the request was sent, not after it was answered.
     const sentAtMs = monotonicMs();
-    const other = await withinTime(exchange({ id: holder.id, text: JSON.stringify(holder), heldMs, ...how }), state);
+    const other = await withinTimeout(exchange({ id: holder.id, text: JSON.stringify(holder), heldMs, ...how }), ANSWER_MS, unanswered);
     if (!other) renewedAtMs = sentAtMs;
     return other;
   };
@@ -73,16 +75,6 @@ export async function takeLock({ name, state, onLost, signal, terminal }: Wanted
     await hold(0).catch(() => {});
   };
   return { release };
-}
-
-function withinTime<Answer>(answer: Promise<Answer>, { name }: SharedState): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(
-      () => reject(new Error(`Cannot take the lock: ${name} did not answer within ${ANSWER_MS / 1_000} s`)),
-      ANSWER_MS,
-    );
-    answer.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
 }
 
 /** Takes a lock. If the clock alone says that it is free, a living holder gets the time to renew it. @throws an Error that names the holder */

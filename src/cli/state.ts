@@ -6,7 +6,7 @@ import { QuotaFile } from '../node/quota-file.ts';
 import { FUTURE_MS } from '../node/quota-record.ts';
 import { showOrigin } from '../options/base-url.ts';
 import type { QuotaStore, StoreKey } from '../quota-store.ts';
-import { exchangeRedisLock, forgetQuota, NoRedisLibraryError, openRedis } from '../redis/open-redis.ts';
+import { exchangeRedisLock, forgetQuota, type LockRequest, NoRedisLibraryError, openRedis } from '../redis/open-redis.ts';
 import { redisQuotaStore } from '../redis/redis-quota-store.ts';
 import { messageOf } from '../thrown.ts';
 import { tell } from './tell.ts';
@@ -23,15 +23,6 @@ export const HELD_MS = 30_000;
  * is taken. Without `isVoid`, the store frees a lock that expires by itself.
  */
 export type LockExchange = (request: LockRequest) => Promise<{ text: string; leftMs: number; isVoid?: boolean | undefined } | undefined>;
-
-interface LockRequest {
-  id: string;
-  text: string;
-  heldMs: number;
-  takesVoid?: boolean;
-  /** For a renewal that may come too late: if this process does not hold the lock any more, it is not taken, even if it is free. */
-  isLate?: boolean;
-}
 
 /** The state that runs share, on one machine or on several. */
 export interface SharedState {

@@ -41,13 +41,22 @@ return ''
 
 const OtherHolder = z.object({ text: z.string(), leftMs: z.number(), isVoid: z.optional(z.literal(true)) });
 
+export interface LockRequest {
+  id: string;
+  text: string;
+  heldMs: number;
+  takesVoid?: boolean;
+  /** For a renewal that may come too late: if this process does not hold the lock any more, it is not taken, even if it is free. */
+  isLate?: boolean;
+}
+
 /**
  * Takes, renews or releases a lock, in one step. If another process holds it, returns that holder's text and the time left. A lock whose
  * record is damaged is void: it is taken with `takesVoid` only. A renewal that is late does not take a lock that has expired.
  */
 export async function exchangeRedisLock(
   client: RedisClient,
-  { name, ...request }: { name: string; id: string; text: string; heldMs: number; takesVoid?: boolean; isLate?: boolean },
+  { name, ...request }: LockRequest & { name: string },
 ): Promise<z.infer<typeof OtherHolder> | undefined> {
   const answer = await scriptsOf(client).run(LOCK_SCRIPT, `petstore:lock:{${name}}`, JSON.stringify(request));
   return answer === '' ? undefined : OtherHolder.parse(JSON.parse(String(answer)));
