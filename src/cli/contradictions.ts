@@ -1,6 +1,7 @@
-import { lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import { realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { textOf } from '../thrown.ts';
+import { linkedFrom } from './replace-file.ts';
 import { UsageError } from './usage-error.ts';
 
 interface Contradicting {
@@ -55,12 +56,11 @@ function identityOf(path: string): string {
   }
 }
 
-/** Where links lead, although there is no file yet. */
+/** The one path of a file that is not there yet. */
 function placeOf(path: string): string {
   try {
-    const place = join(realpathSync(dirname(path)), basename(path));
-    const target = lstatSync(place, { throwIfNoEntry: false })?.isSymbolicLink() ? readlinkSync(place) : undefined;
-    return target === undefined ? place : placeOf(resolve(dirname(place), target));
+    const place = linkedFrom(path);
+    return join(realpathSync(dirname(place)), basename(place));
   } catch {
     return resolve(path);
   }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { Stats } from 'node:fs';
-import { chmod, chown, open, readlink, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { lstatSync, readlinkSync, realpathSync, type Stats } from 'node:fs';
+import { chmod, chown, open, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { textOf } from '../thrown.ts';
 
@@ -23,7 +23,7 @@ export async function checkReplaceable(path: string): Promise<void> {
   // Its reader would take the end of this check for the end of the file; the write at the end of the job would wait for another reader, for ever.
   if (earlier?.isFIFO()) throw new Error('it is a pipe; name a file');
   if (earlier) return (await open(path, 'r+')).close();
-  const temporary = beside(await linkedFrom(path));
+  const temporary = beside(linkedFrom(path));
   await (await open(temporary, 'wx')).close();
   await rm(temporary);
 }
@@ -36,7 +36,7 @@ export async function checkReplaceable(path: string): Promise<void> {
  */
 export async function replaceFile(path: string, text: string): Promise<void> {
   const earlier = await found(path);
-  if (!earlier) return writeBeside(await linkedFrom(path), text);
+  if (!earlier) return writeBeside(linkedFrom(path), text);
   if (!earlier.isFile()) return writeFile(path, text);
   try {
     await writeBeside(await realpath(path), text, earlier);
@@ -46,10 +46,10 @@ export async function replaceFile(path: string, text: string): Promise<void> {
   }
 }
 
-/** Where links lead, although there is no file yet. */
-async function linkedFrom(path: string): Promise<string> {
-  const target = await readlink(path).catch(() => undefined);
-  return target === undefined ? path : linkedFrom(resolve(await realpath(dirname(path)), target));
+/** Where links lead, although there is no file yet. @throws the system's error if a link leads into no folder */
+export function linkedFrom(path: string): string {
+  const target = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ? readlinkSync(path) : undefined;
+  return target === undefined ? path : linkedFrom(resolve(realpathSync(dirname(path)), target));
 }
 
 /** Writes a file beside the path, and then gives it that name, which is one step for the file system. It gets owner and rights of `earlier`. */
