@@ -2,9 +2,8 @@ import { NotFoundError } from '../../errors.ts';
 import { StockView } from '../../view/index.ts';
 import { type CommonOptions, connect } from '../connect.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
-import { jsonText } from '../json-text.ts';
 import { petIdOf } from '../option-values.ts';
-import { stockText } from '../stock-text.ts';
+import { itemText } from '../stock-text.ts';
 import { type Terminal, writeResult } from '../terminal.ts';
 
 /** Writes the stock of one pet. The service has no request for a single pet, so this costs a list. */
@@ -14,7 +13,7 @@ export async function get(wanted: string, options: CommonOptions, terminal: Term
   try {
     const item = await new StockView(client).get(petId, { signal });
     if (!item) throw new NotFoundError(`Cannot get pet ${petId}: the list of the stock has no such pet`, { petId });
-    await writeResult(terminal.stdout, options.json ? `${jsonText(item)}\n` : `pet ${item.petId}: ${stockText(item)}\n`, { signal });
+    await writeResult(terminal.stdout, itemText(item, options), { signal });
   } finally {
     close();
   }

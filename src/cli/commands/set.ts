@@ -1,23 +1,17 @@
 import { type CommonOptions, connect } from '../connect.ts';
 import { EXIT, type ExitCode, Interruption } from '../exit-code.ts';
-import { jsonText } from '../json-text.ts';
 import { petIdOf, quantityOf } from '../option-values.ts';
-import { stockText } from '../stock-text.ts';
+import { itemText } from '../stock-text.ts';
 import { tell } from '../tell.ts';
 import { type Terminal, writeResult } from '../terminal.ts';
 import { UsageError } from '../usage-error.ts';
-
-export interface SetArguments {
-  petId: string;
-  quantity: string;
-}
 
 export interface SetOptions extends CommonOptions {
   allowNegative?: boolean;
 }
 
 /** Sets the quantity of one pet. An answer with another quantity is written too, but does not count as done. */
-export async function set(wanted: SetArguments, options: SetOptions, terminal: Terminal): Promise<ExitCode> {
+export async function set(wanted: { petId: string; quantity: string }, options: SetOptions, terminal: Terminal): Promise<ExitCode> {
   const petId = petIdOf(wanted.petId);
   const quantity = quantityOf('quantity', wanted.quantity);
   if (quantity < 0 && !options.allowNegative)
@@ -37,8 +31,10 @@ export async function set(wanted: SetArguments, options: SetOptions, terminal: T
         terminal,
         `petstore: Cannot confirm the update of pet ${petId}: the service answered with the quantity ${item.quantity}, not ${quantity}`,
       );
-    const text = options.json ? `${jsonText(item)}\n` : `pet ${item.petId}: ${stockText(item)}\n`;
-    await writeResult(terminal.stdout, text, { signal, outcome: isDone ? `pet ${petId} was set to ${quantity}` : undefined });
+    await writeResult(terminal.stdout, itemText(item, options), {
+      signal,
+      outcome: isDone ? `pet ${petId} was set to ${quantity}` : undefined,
+    });
     return isDone ? EXIT.done : EXIT.partlyDone;
   } catch (error) {
     if (!isInDoubt || !(error instanceof Interruption)) throw error;
