@@ -65,14 +65,11 @@ async function serve(options: SandboxCommandOptions, terminal: Terminal): Promis
     ...(limits && { plans: { free: limits, pro: limits, business: limits } }),
   });
   const { url, stagingUrl, pageUrl, keys } = served;
+  const shown = { url, stagingUrl, pageUrl, keys };
   const { signal, stopListening } = interruptSignal(terminal);
   try {
     await forgetShared({ addresses: [url, stagingUrl], apiKeys: Object.values(keys) }, terminal);
-    await writeResult(
-      terminal.stdout,
-      options.json ? `${jsonText({ url, stagingUrl, pageUrl, keys })}\n` : describeServed({ url, stagingUrl, pageUrl, keys }),
-      { signal },
-    );
+    await writeResult(terminal.stdout, options.json ? `${jsonText(shown)}\n` : describeServed(shown), { signal });
     tell(terminal, `The sandbox is at ${pageUrl}; Ctrl-C ends it`);
     await untilAborted(new Promise(() => {}), signal).catch(() => {});
   } finally {
