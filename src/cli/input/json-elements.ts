@@ -1,10 +1,3 @@
-/** The scanner's position in the structure of the JSON text. */
-interface State {
-  depth: number;
-  isInString: boolean;
-  isEscaped: boolean;
-}
-
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
@@ -18,7 +11,9 @@ const CLOSING: readonly number[] = [0x5d, CLOSING_BRACE];
  * It only looks at brackets, commas and strings, which suffice to find where each element ends.
  */
 export class JsonElements {
-  readonly #state: State = { depth: 0, isInString: false, isEscaped: false };
+  #depth = 0;
+  #isInString = false;
+  #isEscaped = false;
   #rest = '';
   #isClosed = false;
 
@@ -48,19 +43,18 @@ export class JsonElements {
 
   /** Says whether the array opens or closes here, or an element ends. */
   #step(code: number): 'none' | 'open' | 'end' | 'close' {
-    const state = this.#state;
-    if (state.isInString) {
-      if (state.isEscaped) state.isEscaped = false;
-      else if (code === BACKSLASH) state.isEscaped = true;
-      else if (code === QUOTE) state.isInString = false;
+    if (this.#isInString) {
+      if (this.#isEscaped) this.#isEscaped = false;
+      else if (code === BACKSLASH) this.#isEscaped = true;
+      else if (code === QUOTE) this.#isInString = false;
       return 'none';
     }
-    if (code === QUOTE) state.isInString = true;
-    if (code === COMMA) return state.depth === 1 ? 'end' : 'none';
-    if (OPENING.includes(code)) return ++state.depth === 1 ? 'open' : 'none';
+    if (code === QUOTE) this.#isInString = true;
+    if (code === COMMA) return this.#depth === 1 ? 'end' : 'none';
+    if (OPENING.includes(code)) return ++this.#depth === 1 ? 'open' : 'none';
     // A brace does not close the array.
-    if (code === CLOSING_BRACE && state.depth === 1) return 'none';
-    if (!CLOSING.includes(code) || --state.depth > 0) return 'none';
+    if (code === CLOSING_BRACE && this.#depth === 1) return 'none';
+    if (!CLOSING.includes(code) || --this.#depth > 0) return 'none';
     this.#isClosed = true;
     return 'close';
   }
