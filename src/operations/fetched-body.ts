@@ -5,7 +5,8 @@ import { untilAborted } from '../clock/until-aborted.ts';
 import type { OpenAnswer } from '../transport/open-answer.ts';
 import type { OnEnd, UnreadBody } from './operation.ts';
 
-interface FetchedBodyStart {
+/** An answer whose body is to be a Response's. */
+export interface Reading {
   answer: OpenAnswer;
   call: Call;
   /** The bytes that were already read. */
@@ -52,7 +53,7 @@ export class FetchedBody implements UnderlyingDefaultSource<Uint8Array>, UnreadB
   /** Why the body could not be read to its end. */
   failed: { error: unknown } | undefined;
 
-  constructor({ answer, call, begun, onEnd }: FetchedBodyStart) {
+  constructor({ answer, call, begun, onEnd }: Reading) {
     this.#answer = answer;
     this.#call = call;
     this.#begun = begun;

@@ -1,16 +1,7 @@
-import type { Call } from '../call.ts';
 import type { PetStoreError } from '../errors.ts';
 import type { Beginning } from '../transport/body.ts';
 import type { OpenAnswer } from '../transport/open-answer.ts';
-import { FetchedBody } from './fetched-body.ts';
-import type { OnEnd } from './operation.ts';
-
-interface Reading {
-  answer: OpenAnswer;
-  call: Call;
-  begun?: Uint8Array | undefined;
-  onEnd: OnEnd;
-}
+import { FetchedBody, type Reading } from './fetched-body.ts';
 
 /** A Response, and the failure that it stands for if the request may be sent again. */
 interface Fetched {
