@@ -1,6 +1,6 @@
 import { quotaFor } from '../sync/estimate.ts';
 import type { ReviewedChange, SyncOptions, SyncReport } from '../sync/index.ts';
-import { type ReviewedList, refuseTooMany } from '../sync/sync-options.ts';
+import { type CheckedOptions, type ReviewedList, refuseTooMany } from '../sync/sync-options.ts';
 import { type Client, type CommonOptions, connect } from './connect.ts';
 import { refuseGiven, refuseSharing } from './contradictions.ts';
 import { counted } from './duration.ts';
@@ -59,9 +59,8 @@ interface Run {
   job: Job;
   client: Client;
   record: RunRecord;
-  signal: AbortSignal;
   stopTimer: () => void;
-  settings: Pick<SyncOptions, 'concurrency' | 'priority' | 'signal' | 'now'>;
+  settings: Pick<CheckedOptions, 'concurrency' | 'priority' | 'now'> & { signal: AbortSignal };
   options: JobOptions;
   terminal: Terminal;
 }
@@ -93,7 +92,7 @@ export async function runJob(job: Job, options: JobOptions, terminal: Terminal):
     until: options.until === undefined ? undefined : { atMs: untilOption(options.until, terminal.now()), option: options.until },
   });
   const settings = { ...limits, signal, now: terminal.now };
-  const run = { job, client, record: new RunRecord(client, terminal.now), signal, stopTimer, settings, options, terminal };
+  const run = { job, client, record: new RunRecord(client, terminal.now), stopTimer, settings, options, terminal };
   let lock: JobLock | undefined;
   const work = async (): Promise<End> => {
     lock = await lockOf(options, { state, onLost: end, signal, terminal });
@@ -166,7 +165,7 @@ function reportParts({ job, client, record, options, terminal }: Run, { report, 
 
 /** Does the job. `setUpdating` is called with true before the first update, and with false after the last. */
 async function realRun(run: Run, setUpdating: (isUpdating: boolean) => void): Promise<End> {
-  const { job, client, record, signal, settings, options, terminal } = run;
+  const { job, client, record, settings, options, terminal } = run;
   const status = StatusLine.of(terminal);
   let report: SyncReport;
   try {
@@ -192,12 +191,12 @@ async function realRun(run: Run, setUpdating: (isUpdating: boolean) => void): Pr
   const text = options.json ? reportJson(report, { rejected, lists: options.lists }) : reportText(report, rejected);
   const outcome = `the result: ${countsText(report, rejected)}`;
   const lines = endLines(run, report);
-  const print = () => writeResult(terminal.stdout, text, { signal, outcome }).finally(() => tellLines(lines, terminal));
+  const print = () => writeResult(terminal.stdout, text, { signal: settings.signal, outcome }).finally(() => tellLines(lines, terminal));
   return { report, ending: lines.join('; ') || undefined, exitCode: exitCode(run, report), print };
 }
 
 async function dryRun(run: Run): Promise<End> {
-  const { job, client, record, signal, stopTimer, settings, options, terminal } = run;
+  const { job, client, record, stopTimer, settings, options, terminal } = run;
   let planned: Planned | undefined;
   const report = await job.start(client, {
     ...settings,
@@ -215,8 +214,8 @@ async function dryRun(run: Run): Promise<End> {
   if (report.stopped !== undefined) return { report, ending, exitCode: exitCode(run, report) };
   const isNothingSent = record.requests.sent === 0;
   const rejected = job.input?.rejected ?? 0;
-  const quota = quotaFor(settings.priority ?? 'low', client.quota);
-  const parts = { report, quota, name: job.name, options, terminal, signal, rejected, isNothingSent };
+  const quota = quotaFor(settings.priority, client.quota);
+  const parts = { report, quota, name: job.name, options, terminal, signal: settings.signal, rejected, isNothingSent };
   const print = () => writePlan(planned?.changes ?? [], parts);
   const refusal = await failureOf(() => planned && refuse(run, planned));
   return { report, ending, exitCode: rejected > 0 ? EXIT.partlyDone : EXIT.done, ...refusal, print };
@@ -238,7 +237,7 @@ function refuse({ job, options }: Run, { changes, list }: Planned): void {
 }
 
 /** Why a run ended early and how to continue it. */
-function endLines({ job, client, record, signal, options }: Run, report: SyncReport): string[] {
+function endLines({ job, client, record, settings: { signal }, options }: Run, report: SyncReport): string[] {
   const { refusal, retryAt } = record;
   const line = explainEnd(report, {
     journal: job.journal,
@@ -267,7 +266,7 @@ function lostLock({ reason }: AbortSignal): Interruption | undefined {
 }
 
 /** Missing pets count as partly done: the wanted state was not reached. */
-function exitCode({ job, signal }: Run, { stopped, failed, missing }: SyncReport): ExitCode {
+function exitCode({ job, settings: { signal } }: Run, { stopped, failed, missing }: SyncReport): ExitCode {
   if (stopped === 'abort' || lostLock(signal)) return exitCodeOf(signal.reason);
   if (stopped !== undefined) return EXIT[stopped];
   return failed.length + missing.length + (job.input?.rejected ?? 0) > 0 ? EXIT.partlyDone : EXIT.done;
@@ -290,7 +289,7 @@ function refuseUseless({ journal }: Job, { json, dryRun, lists, lock, sandbox, s
   refuseSharing({ '--lock': lock }, { sandbox, state });
 }
 
-function limitsOf(options: JobOptions): Pick<SyncOptions, 'concurrency' | 'priority'> {
+function limitsOf(options: JobOptions): Pick<CheckedOptions, 'concurrency' | 'priority'> {
   maxChangesOf(options);
   const { priority = 'low' } = options;
   if (priority !== 'low' && priority !== 'normal') throw new UsageError(`Cannot use --priority ${priority}: it must be low or normal`);
