@@ -104,6 +104,16 @@ export function fetchUsesProxies(): boolean {
   return readVariable('NODE_USE_ENV_PROXY') === '1' || /--use-env-proxy(?:\s|$)/.test(flags);
 }
 
+/** The host of an address as sockets take it: an IPv6 address without brackets. */
+export function hostOf({ hostname }: URL): string {
+  return hostname.replace(/^\[|\]$/g, '');
+}
+
+/** The port of an address: that of its protocol, if it names none. */
+export function portOf({ port, protocol }: URL): number {
+  return Number(port || (protocol === 'https:' ? 443 : 80));
+}
+
 /** An entry of NO_PROXY: `[host]`, a host without colons, or an IPv6 address, and perhaps a port. */
 const ENTRY = /^(?:\[(.+)\]|([^:]+)|(.+))(?::(\d+))?$/;
 
@@ -111,9 +121,9 @@ const ENTRY = /^(?:\[(.+)\]|([^:]+)|(.+))(?::(\d+))?$/;
  * Whether NO_PROXY names the host: `*`, a domain such as `example.com` or `.example.com` with all below it, or `*.example.com` for those
  * below it alone, each with or without a port. An IPv6 address with a port has brackets.
  */
-function isExempt({ protocol, hostname, port }: URL, noProxy: string): boolean {
-  const asked = port || (protocol === 'https:' ? '443' : '80');
-  const host = hostname.replace(/^\[|\]$|\.$/g, '');
+function isExempt(url: URL, noProxy: string): boolean {
+  const asked = String(portOf(url));
+  const host = hostOf(url).replace(/\.$/, '');
   return noProxy
     .toLowerCase()
     .split(/[\s,]+/)

@@ -1,5 +1,5 @@
 import { isCertificateCode } from '../certificate-codes.ts';
-import { type Proxies, proxyOf, showProxy } from '../options/proxy.ts';
+import { type Proxies, portOf, proxyOf, showProxy } from '../options/proxy.ts';
 import { errorsOf, fieldOf, messageOf, textOf } from '../thrown.ts';
 import { proxyRefusal } from '../transport/proxy-refusal.ts';
 import type { ForwardProxy } from './fetch-options.ts';
@@ -57,10 +57,9 @@ function settingOf(thrown: unknown, { url, proxies }: Attempt): string | undefin
 }
 
 /** Whether the proxy refused, or cannot be reached. A system error contains the host or port. */
-function isOfProxy(thrown: unknown, { hostname, port, protocol }: URL): boolean {
+function isOfProxy(thrown: unknown, proxy: URL): boolean {
   if (thrown instanceof TunnelFailure || proxyRefusal([thrown]) !== undefined) return true;
-  const portNumber = Number(port || (protocol === 'https:' ? 443 : 80));
-  return allOf(thrown).some((error) => fieldOf(error, 'port') === portNumber || fieldOf(error, 'hostname') === hostname);
+  return allOf(thrown).some((error) => fieldOf(error, 'port') === portOf(proxy) || fieldOf(error, 'hostname') === proxy.hostname);
 }
 
 /** An error, its cause, and those of an AggregateError. */

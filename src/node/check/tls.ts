@@ -6,6 +6,7 @@ import { connect, type PeerCertificate, type TLSSocket } from 'node:tls';
 import { meaningOf } from '../../certificate-codes.ts';
 import { DAY_MS } from '../../contract/plans.ts';
 import { readVariable } from '../../options/environment.ts';
+import { hostOf } from '../../options/proxy.ts';
 import { withoutControls } from '../../redactor.ts';
 import { textOf } from '../../thrown.ts';
 import { type Finding, GUIDES } from './finding.ts';
@@ -48,11 +49,6 @@ function adviceWithoutHandshake(code: string): Pick<Finding, 'advice' | 'see'> {
 export function checkScheme(protocol: string): string {
   const other = protocol === 'https:' ? 'http:' : 'https:';
   return `check the port of the address, and whether the server there uses ${other} rather than ${protocol}`;
-}
-
-/** The host as sockets take it: an IPv6 address without brackets. */
-export function hostOf({ hostname }: URL): string {
-  return hostname.replace(/^\[|\]$/g, '');
 }
 
 /** Waits for an event, but no longer than a step may take. Later errors are ignored. @throws its error, or the code of a timeout */

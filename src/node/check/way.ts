@@ -3,10 +3,10 @@ import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { connect, isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { type NamedProxy, PROXY_RULE, parseProxy, proxyAuthorization } from '../../options/proxy.ts';
+import { hostOf, type NamedProxy, PROXY_RULE, parseProxy, portOf, proxyAuthorization } from '../../options/proxy.ts';
 import { errorsOf } from '../../thrown.ts';
 import { type Finding, GUIDES } from './finding.ts';
-import { checkTls, codeOf, happens, hostOf, NO_TLS } from './tls.ts';
+import { checkTls, codeOf, happens, NO_TLS } from './tls.ts';
 
 /** Checks each step of the connection to an address, until one fails. Neither HTTP nor the key is sent to the service. */
 export async function checkWay(address: URL, proxy: NamedProxy | undefined): Promise<Finding[]> {
@@ -128,8 +128,4 @@ function adviceFor(error: unknown): string {
   return errorsOf(error).some((each) => codeOf(each) === 'ETIMEDOUT')
     ? 'on a slow network, start Node with --network-family-autoselection-attempt-timeout=2000'
     : 'check the port of the address, whether the service runs, and firewalls';
-}
-
-function portOf({ port, protocol }: URL): number {
-  return Number(port) || (protocol === 'https:' ? 443 : 80);
 }
