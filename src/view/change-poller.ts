@@ -3,11 +3,11 @@ import { startTimer } from '../clock/timer.ts';
 import type { Int64 } from '../contract/models.ts';
 import { fieldOf } from '../thrown.ts';
 import { ChangeIterator, type FormItem } from './change-iterator.ts';
-import { pauseMsAfter } from './pause.ts';
 import type { AnyChange } from './stock-columns.ts';
 
 /** The kinds of failures that a later list would meet too, such as a refused key. */
 const FINAL_KINDS: readonly unknown[] = ['authentication', 'configuration', 'invalid-argument'];
+const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
 
 type MaxAgeMs = number | 'quota' | undefined;
@@ -99,4 +99,9 @@ export class ChangePoller<Ids extends Int64> {
     const pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMsAfter(++this.#failures));
     this.#pausedUntilMs = monotonicMs() + Math.max(pauseMs, closedForMs);
   }
+}
+
+/** How long no list is read after so many in a row have failed: a second, and twice as long after each further one. */
+export function pauseMsAfter(failures: number): number {
+  return FIRST_PAUSE_MS * 2 ** (failures - 1);
 }

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { ChangePoller } from '../../src/view/change-poller.ts';
+import { ChangePoller, pauseMsAfter } from '../../src/view/change-poller.ts';
 import { rejectionOf, soFar } from '../support/outcome.ts';
 import { holdTime, NOW_MS } from '../support/time.ts';
 
@@ -141,4 +141,8 @@ test('ChangePoller keeps the process alive while a consumer waits for a change, 
   expect(keepsProcess()).toBe(true);
   await Promise.all([one.return(), other.return()]);
   expect(vi.getTimerCount()).toBe(0);
+});
+
+test('pauseMsAfter doubles from a second on', () => {
+  expect([1, 2, 3, 8, 2_000].map(pauseMsAfter)).toEqual([1_000, 2_000, 4_000, 128_000, Number.POSITIVE_INFINITY]);
 });
