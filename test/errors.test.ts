@@ -1,5 +1,4 @@
 import { inspect } from 'node:util';
-import type * as api from 'petstore-inventory';
 import {
   AuthenticationError,
   BadRequestError,
@@ -15,11 +14,12 @@ import {
   TimeoutError,
   UnexpectedStatusError,
 } from 'petstore-inventory';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import * as errors from '../src/errors.ts';
 import { textOf } from '../src/thrown.ts';
 import { chunked, failure, json, networkError, text } from './support/answers.ts';
 import { KEY, scriptedClient } from './support/client.ts';
+import { importAnew } from './support/other-process.ts';
 import { rejectionOf } from './support/outcome.ts';
 import type { Answering } from './support/scripted-fetch.ts';
 
@@ -36,12 +36,6 @@ const OF_EVERY_CLASS = [
   [new InvalidArgumentError('x', { argument: 'petId' }), 'InvalidArgumentError', 'invalid-argument'],
   [new ConfigurationError('x', { option: 'plan' }), 'ConfigurationError', 'configuration'],
 ] as const;
-
-/** Another copy of the package, as two versions of it in one tree would be. */
-async function otherCopy(): Promise<typeof api> {
-  vi.resetModules();
-  return import('petstore-inventory');
-}
 
 describe('every class of error', () => {
   test.each(OF_EVERY_CLASS)('%o has the literal name %s and the kind %s', (error, name, kind) => {
@@ -90,7 +84,7 @@ describe('isPetStoreError', () => {
   });
 
   test('is true for errors of another copy of the package, for which instanceof is false', async () => {
-    const other = await otherCopy();
+    const other = await importAnew();
     const error = new other.NotFoundError('x');
     expect([error instanceof NotFoundError, isPetStoreError(error), other.isPetStoreError(new NotFoundError('x'))]).toEqual([
       false,

@@ -2,13 +2,13 @@ import { context, metrics, propagation, SpanKind, trace } from '@opentelemetry/a
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
 import type { PetStoreClientOptions } from 'petstore-inventory';
 import { traceClient } from 'petstore-inventory/otel';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
 import { failure, item, json, networkError } from '../support/answers.ts';
 import { KEY, scriptedClient } from '../support/client.ts';
 import { rejectionOf, thrower, thrownBy } from '../support/outcome.ts';
 import { type Answering, hang } from '../support/scripted-fetch.ts';
-import { NOW_MS } from '../support/time.ts';
+import { holdTime, NOW_MS } from '../support/time.ts';
 import { Collector, keepContext } from './collector.ts';
 
 let stopKeeping = () => {};
@@ -16,15 +16,7 @@ beforeAll(() => {
   stopKeeping = keepContext();
 });
 afterAll(() => stopKeeping());
-beforeEach(() => {
-  const toFake = ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date', 'performance'] as const;
-  vi.useFakeTimers({ now: NOW_MS, toFake: [...toFake] });
-  vi.spyOn(Math, 'random').mockReturnValue(0);
-});
-afterEach(() => {
-  vi.useRealTimers();
-  vi.restoreAllMocks();
-});
+holdTime();
 
 /** Answers after a while. */
 function delayed(ms: number, answer: Answering): Answering {

@@ -1,15 +1,8 @@
-import { expect, test, vi } from 'vitest';
-import { holdTime } from '../support/time.ts';
+import { expect, test } from 'vitest';
+import { holdTime, settled } from '../support/time.ts';
 import { callAtRandom, type Load } from './random-failures.ts';
 
 holdTime();
-
-const HOURS_MS = 20 * 3_600_000;
-
-async function settled<Value>(work: Promise<Value>): Promise<Value | 'still waiting'> {
-  await vi.advanceTimersByTimeAsync(HOURS_MS);
-  return Promise.race([work, 'still waiting' as const]);
-}
 
 const loads = (failing: number, calls: number, seeds: readonly number[]): Load[] =>
   seeds.flatMap((seed) => [1, 64].map((concurrency) => ({ failing, calls, concurrency, seed })));

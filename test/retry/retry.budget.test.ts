@@ -3,11 +3,9 @@ import { describe, expect, test, vi } from 'vitest';
 import { chunked, failure, item, json } from '../support/answers.ts';
 import { KEY, scriptedClient } from '../support/client.ts';
 import { rejectionOf } from '../support/outcome.ts';
-import { holdTime } from '../support/time.ts';
+import { holdTime, settled } from '../support/time.ts';
 
 holdTime();
-
-const HOURS_MS = 20 * 3_600_000;
 
 const good = () => item(1);
 const bad = () => failure(500);
@@ -35,11 +33,6 @@ async function updates(client: Client, count: number): Promise<void> {
     for (let n = 0; n < count; n++) await update(client);
   };
   await settled(work());
-}
-
-async function settled<Value>(work: Promise<Value>): Promise<Value | 'still waiting'> {
-  await vi.advanceTimersByTimeAsync(HOURS_MS);
-  return Promise.race([work, 'still waiting' as const]);
 }
 
 describe('a call that fails while the retry budget is used up', () => {

@@ -15,3 +15,11 @@ export function holdTime(): void {
     vi.useRealTimers();
   });
 }
+
+const HOURS_MS = 20 * 3_600_000;
+
+/** What work gives within twenty hours of held time, or `'still waiting'`. */
+export async function settled<Value>(work: Promise<Value>): Promise<Value | 'still waiting'> {
+  await vi.advanceTimersByTimeAsync(HOURS_MS);
+  return Promise.race([work, 'still waiting' as const]);
+}
