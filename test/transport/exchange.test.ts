@@ -17,6 +17,8 @@ holdTime();
 const asked = { baseUrl: 'https://pets.test/v1', redactor: new Redactor() };
 const request = { method: 'GET', path: 'inventory', headers: {}, body: undefined } as const;
 const MEBIBYTE = new Uint8Array(1_048_576);
+/** Small, since `toEqual` looks at each byte. */
+const CHUNK = new Uint8Array(1_024);
 
 /** A body of which the test hands out every chunk. */
 function handedOut(): { response: Response; give: (chunk: Uint8Array) => void; cancelled: () => boolean } {
@@ -42,9 +44,9 @@ function foreign(reader: object): Response {
 async function sendForWhole(call = makeListCall()): Promise<Exchange> {
   const exchange = new Exchange(call, asked);
   const read = vi.fn(async () => ({ value: undefined, done: true as const }));
-  const reader = { takeWhole: () => [MEBIBYTE], read, cancel: async () => {} };
+  const reader = { takeWhole: () => [CHUNK], read, cancel: async () => {} };
   const headers = new Headers();
-  const toResponse = () => new Response(MEBIBYTE);
+  const toResponse = () => new Response(CHUNK);
   await exchange.send(
     async () => ({ type: 'direct', status: 200, headers, getReader: () => reader, toHeaders: () => headers, toResponse }),
     request,
@@ -81,7 +83,7 @@ describe('Exchange', () => {
 
   test('gives a body that has arrived whole at once, and nothing after it', async () => {
     const exchange = await sendForWhole();
-    expect([exchange.takeWhole(2_000_000), exchange.takeWhole(2_000_000)]).toEqual([[MEBIBYTE], undefined]);
+    expect([exchange.takeWhole(2_000_000), exchange.takeWhole(2_000_000)]).toEqual([[CHUNK], undefined]);
     expect(await exchange.next()).toBeUndefined();
   });
 
@@ -224,12 +226,12 @@ describe('Exchange', () => {
 
   test('reads a body of another library to its end, though that comes with a value', async () => {
     const reads = [
-      { value: MEBIBYTE, done: false },
+      { value: CHUNK, done: false },
       { value: new Uint8Array(), done: true },
     ];
     const exchange = new Exchange(makeListCall(), asked);
     await exchange.send(wire(() => foreign({ read: async () => reads.shift() })).http, request);
-    expect([await exchange.next(), await exchange.next()]).toEqual([MEBIBYTE, undefined]);
+    expect([await exchange.next(), await exchange.next()]).toEqual([CHUNK, undefined]);
   });
 
   test('starts no timer for a read after it was closed', async () => {
