@@ -61,19 +61,21 @@ function storyOf({ changes, workers }: Part, deaths: readonly Death[]): Story {
   };
 }
 
-/** Every step at which a life can end, by a kill and by a loss of power; those of two lives in every pair. */
-async function* deathsOf(simulator: Simulator, part: Part): AsyncGenerator<Death[]> {
-  const { steps } = await simulator.play(storyOf(part, []));
+/** Ends lives at every step, by a kill and by a loss of power; two lives at every pair of steps. */
+async function* runsOf(simulator: Simulator, part: Part): AsyncGenerator<Outcome> {
+  const play = (...deaths: Death[]) => simulator.play(storyOf(part, deaths));
+  const { steps } = await play();
   for (let atStep = 1; atStep <= steps; atStep++)
     for (const isPower of [false, true]) {
-      if (part.deaths === 1) yield [{ atStep, isPower }];
+      if (part.deaths === 1) yield play({ atStep, isPower });
       // The second life reads the journal first, which may take as many steps again.
       else
-        for (let again = 1; again <= steps; again++)
-          yield [
-            { atStep, isPower },
-            { atStep: again, isPower },
-          ];
+        for (let again = 1; again <= steps; again++) {
+          const outcome = await play({ atStep, isPower }, { atStep: again, isPower });
+          yield outcome;
+          // The second life has ended before this step, and would before any later one.
+          if (outcome.deaths < 2) break;
+        }
     }
 }
 
@@ -85,8 +87,7 @@ export async function playCrashes(
   const wrong: Outcome[] = [];
   for (const part of isWhole ? [...SMALL, ...REST] : SMALL) {
     let runs = 0;
-    for await (const deaths of deathsOf(simulator, part)) {
-      const outcome = await simulator.play(storyOf(part, deaths));
+    for await (const outcome of runsOf(simulator, part)) {
       runs += 1;
       if (outcome.violations.length > 0) wrong.push(outcome);
     }

@@ -73,6 +73,8 @@ export interface Outcome {
   readonly story: Story;
   /** How many steps the first life took. */
   readonly steps: number;
+  /** How often a process was killed or lost its power. */
+  readonly deaths: number;
   readonly violations: readonly Violation[];
   readonly log: readonly string[];
 }
@@ -108,7 +110,7 @@ export class Simulator {
     const ending = await this.#time.run(play.run(), { untilMs: story.startsAtMs + LONGEST_MS, mostTimers: MOST_TIMERS });
     process.off('unhandledRejection', onUnhandled);
     const played = play.told(ending, unhandled);
-    return { story, violations: judge(played), log, steps: played.lives[0]?.steps ?? 0 };
+    return { story, violations: judge(played), log, steps: played.lives[0]?.steps ?? 0, deaths: play.deaths };
   }
 }
 
@@ -129,6 +131,7 @@ class Play {
   readonly #leftovers: string[] = [];
   /** Told when a life ends at a step. */
   readonly #onDeath = new Map<Life, () => void>();
+  deaths = 0;
   #isCalm = false;
 
   constructor(story: Story, stage: Stage) {
@@ -226,6 +229,7 @@ class Play {
 
   #crash(life: Life, isPower: boolean): void {
     this.#stage.tell(`${life.name} ${isPower ? 'loses its power' : 'is killed'}`);
+    this.deaths += 1;
     life.kill();
     if (isPower) life.disk.losePower();
   }
