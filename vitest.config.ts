@@ -14,6 +14,8 @@ const LONG = [
   'test/quota/lease/lease-client.weighted-counter.test.ts',
 ];
 
+const MINUTES = ['test/fleet/minutes.test.ts'];
+
 const source = (path: string) => new URL(`./src/${path}`, import.meta.url).pathname;
 
 export default defineConfig({
@@ -60,8 +62,10 @@ export default defineConfig({
         // Many processes that share windows of seconds: what runs beside them would be measured too, and a machine that stalls
         // for half a second is measured in place of them, so what fails has to fail three times.
         extends: true,
-        test: { name: 'fleet', include: ['test/fleet/**/*.test.ts'], retry: 2 },
+        test: { name: 'fleet', include: ['test/fleet/**/*.test.ts'], exclude: MINUTES, retry: 2 },
       },
+      // Waits for whole minutes, and does little meanwhile.
+      { extends: true, test: { name: 'minutes', include: MINUTES } },
       {
         extends: true,
         test: {

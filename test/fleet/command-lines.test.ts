@@ -17,13 +17,7 @@ const LIBRARIES = ['ioredis', 'redis'];
 /** What the program needs beside one of them. */
 const DEPENDENCIES = ['bottleneck', 'is-network-error', 'ky', 'p-retry', 'zod'];
 
-test('Two command lines and an application that share a file meet no 429 on one key', { timeout: 400_000 }, async () => {
-  const seen = await runTogether('file', { windowMs: 60_000, ban: { after: 0, forMs: 600_000 } });
-  expect(seen).toMatchObject({ codes: [0, 0], refused: 0, bans: 0 });
-  expect(seen.served).toBeGreaterThan(0);
-});
-
-test('They are not banned if windows are shorter than a minute', { timeout: 200_000 }, async () => {
+test('Two command lines and an application that share a file are not banned if windows are shorter than a minute', async () => {
   const seen = await runTogether('file', { windowMs: 5_000, ban: { after: 2, forMs: 600_000 } });
   expect(seen).toMatchObject({ codes: [0, 0], bans: 0 });
   expect(seen.refused).toBeLessThan(3);
