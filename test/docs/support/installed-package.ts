@@ -51,17 +51,20 @@ export async function installPackage(others: readonly string[] = []): Promise<In
   await symlink(join(ROOT, 'node_modules'), join(installed, 'node_modules'), 'dir');
   for (const other of others) await linkPackage(folder, other);
   await writeFile(join(folder, 'package.json'), '{"type":"module"}');
+  // Hundreds of programs compile the same files.
+  const env = { ...ENV, NODE_COMPILE_CACHE: join(folder, 'compiled') };
   return {
     folder,
-    env: ENV,
+    env,
     copy: (path) => cp(join(ROOT, path), join(folder, path), { recursive: true }),
     write: async (path, text) => {
       await mkdir(join(folder, dirname(path)), { recursive: true });
       await writeFile(join(folder, path), text);
     },
-    run: (file, { env = {}, args = [], cwd = '.' } = {}) => runNode([join(folder, file), ...args], { cwd: join(folder, cwd), env }),
-    start: (file, { env = {}, args = [], cwd = '.' } = {}) =>
-      new RunningProgram(join(BIN, 'node'), [join(folder, file), ...args], { cwd: join(folder, cwd), env: { ...ENV, ...env } }),
+    run: (file, { env: more = {}, args = [], cwd = '.' } = {}) =>
+      runNode([join(folder, file), ...args], { cwd: join(folder, cwd), env: { ...env, ...more } }),
+    start: (file, { env: more = {}, args = [], cwd = '.' } = {}) =>
+      new RunningProgram(join(BIN, 'node'), [join(folder, file), ...args], { cwd: join(folder, cwd), env: { ...env, ...more } }),
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true }),
   };
 }
@@ -74,7 +77,7 @@ async function linkPackage(folder: string, name: string): Promise<void> {
 
 function runNode(args: readonly string[], { cwd, env }: { cwd: string; env: Record<string, string> }): Promise<Run> {
   return new Promise((resolve, reject) => {
-    execFile(join(BIN, 'node'), [...args], { cwd, env: { ...ENV, ...env }, timeout: LONGEST_RUN_MS }, (error, stdout, stderr) => {
+    execFile(join(BIN, 'node'), [...args], { cwd, env, timeout: LONGEST_RUN_MS }, (error, stdout, stderr) => {
       if (error?.killed) reject(new Error(`${args[0]} did not end within ${LONGEST_RUN_MS} ms, but told: ${stdout}${stderr}`));
       resolve({ code: error === null ? 0 : typeof error.code === 'number' ? error.code : 1, stdout, stderr });
     });
