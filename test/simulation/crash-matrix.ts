@@ -68,13 +68,12 @@ async function* runsOf(simulator: Simulator, part: Part): AsyncGenerator<Outcome
   for (let atStep = 1; atStep <= steps; atStep++)
     for (const isPower of [false, true]) {
       if (part.deaths === 1) yield play({ atStep, isPower });
-      // The second life reads the journal first, which may take as many steps again.
       else
-        for (let again = 1; again <= steps; again++) {
+        for (let again = 1, deaths = 2; deaths === 2; again++) {
           const outcome = await play({ atStep, isPower }, { atStep: again, isPower });
           yield outcome;
-          // The second life has ended before this step, and would before any later one.
-          if (outcome.deaths < 2) break;
+          // If the second life ended before this step, it would before any later one.
+          deaths = outcome.deaths;
         }
     }
 }
