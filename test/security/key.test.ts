@@ -1,4 +1,4 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
@@ -137,7 +137,9 @@ test.each<Record<string, unknown>>([
 });
 
 test('the key of a file is not shown when an option or an argument is it too', async () => {
-  const path = join(mkdtempSync(join(tmpdir(), 'petstore-key-')), 'key');
+  const folder = mkdtempSync(join(tmpdir(), 'petstore-key-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, 'key');
   writeFileSync(path, `${KEY}\n`);
   vi.stubEnv('PETSTORE_API_KEY_FILE', path);
   onTestFinished(() => void vi.unstubAllEnvs());
