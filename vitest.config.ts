@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { defineConfig } from 'vitest/config';
 
-// For the threads that run tests, which make much that is soon garbage: a third of their time went into collecting it.
+// For the threads that run tests, which make much that is soon garbage: with less room, a third of their time goes into collecting it.
 setFlagsFromString('--min-semi-space-size=32');
 
 /** No unit tests: what needs a build, a network of its own, or to be alone. */
