@@ -54,8 +54,8 @@ export class Releaser {
   }
 
   /**
-   * Stops a limiter that holds its batch, which then rejects. It does if the machine's clock was set back when it read it, even if only for
-   * a moment. Returns a function that ends this.
+   * Stops a limiter that holds its batch, which then rejects. A limiter does so if the machine's clock was set back when the limiter read
+   * it, even for a moment. Returns a function that ends this.
    */
   #watch(limiter: Bottleneck): () => void {
     let stopTimer = () => {};
