@@ -97,3 +97,13 @@ test.each([
     ]);
   },
 );
+
+test('a batch is not given up where a timer takes a second, as in a page in the background', async () => {
+  const { released, release } = makeReleaser(5);
+  const { setTimeout } = globalThis;
+  vi.stubGlobal('setTimeout', (onEnd: () => void, ms = 0) => setTimeout(onEnd, Math.max(ms, 1_000)));
+  void release(2);
+  await pass(10_000);
+  vi.unstubAllGlobals();
+  expect([released, vi.getTimerCount()]).toEqual([[2], 0]);
+});
