@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, Help, type Option } from 'commander';
 import { VERSION } from '../version.ts';
 import { type DoctorOptions, doctor } from './commands/doctor.ts';
 import { get } from './commands/get.ts';
@@ -33,20 +33,27 @@ export function createProgram(terminal: Terminal, { exit, writeOut }: ProgramOut
     .description('The pet store inventory from the command line; --sandbox tries any command without a key')
     .version(VERSION)
     .exitOverride()
+    .configureHelp({ optionDescription })
     .configureOutput({
       writeOut,
       writeErr: (text) => terminal.stderr.write(messageText(text, terminal)),
       outputError: (text, write) => write(usageText(hideKey(text, terminal))),
     })
     .addHelpText('after', ENVIRONMENT_HELP);
-  addListCommands(program, terminal, exit);
-  addPetCommands(program, terminal, exit);
+  addStockCommands(program, terminal, exit);
   addWatchCommand(program, terminal, exit);
-  addJobCommands(program, terminal, exit);
+  addSyncCommand(program, terminal, exit);
+  addUndoCommand(program, terminal, exit);
+  addQuotaCommand(program, terminal, exit);
   addDoctorCommand(program, terminal, exit);
   addSandboxCommand(program, terminal, exit);
   addMcpCommand(program, terminal, exit);
   return program;
+}
+
+/** The text of an option in `--help`: as commander writes it, with its default as one types it, without quotes. */
+function optionDescription(option: Option): string {
+  return new Help().optionDescription(option).replace(/\(default: "(.*)"\)$/, '(default: $1)');
 }
 
 /**
@@ -63,34 +70,36 @@ function usageText(text: string): string {
     .replace(/\n(?=.)/g, ' ');
 }
 
-function addListCommands(program: Command, terminal: Terminal, exit: (code: ExitCode) => void): void {
-  withCommonOptions(program.command('list').description('print the stock of all pets as it arrives'))
+function addStockCommands(program: Command, terminal: Terminal, exit: (code: ExitCode) => void): void {
+  const listing = program
+    .command('list')
+    .description('print the stock of all pets as it arrives')
     .option('--csv', 'write CSV: petId,quantity,status')
-    .option('--status <status>', 'only pets of this status, such as available, pending or sold')
-    .action(async (options: ListOptions) => exit(await list(options, terminal)));
-  withCommonOptions(program.command('quota').description("show what is left of the key's quota (costs one request)"), { maxWait: '5s' })
-    .option('--reset', 'forget the quota that is recorded on this machine or in --quota-store (costs no request)')
-    .action(async (options: QuotaCommandOptions) => exit(await quota(options, terminal)));
-}
-
-function addPetCommands(program: Command, terminal: Terminal, exit: (code: ExitCode) => void): void {
+    .option('--status <status>', 'only pets of this status, such as available, pending or sold');
+  withCommonOptions(listing).action(async (options: ListOptions) => exit(await list(options, terminal)));
   withCommonOptions(program.command('get <petId>').description('show the stock of one pet (costs one list)')).action(
     async (petId: string, options: CommonOptions) => exit(await get(petId, options, terminal)),
   );
-  withCommonOptions(program.command('set <petId> <quantity>').description('set the stock of one pet'))
-    .option('--allow-negative', 'let the stock become negative')
-    .action(async (petId: string, quantity: string, options: SetOptions) => exit(await set({ petId, quantity }, options, terminal)));
+  const setting = program
+    .command('set <petId> <quantity>')
+    .description('set the stock of one pet')
+    .option('--allow-negative', 'let the stock become negative');
+  withCommonOptions(setting).action(async (petId: string, quantity: string, options: SetOptions) =>
+    exit(await set({ petId, quantity }, options, terminal)),
+  );
 }
 
 function addWatchCommand(program: Command, terminal: Terminal, exit: (code: ExitCode) => void): void {
-  withCommonOptions(program.command('watch').description("print a line for each change until Ctrl-C, with at most half of the key's quota"))
+  const command = program
+    .command('watch')
+    .description("print a line for each change until Ctrl-C, with at most half of the key's quota")
     .option('--status <status>', 'only pets that have this status now')
-    .option('--below <quantity>', 'only pets with less stock now')
-    .action(async (options: WatchOptions) => exit(await watch(options, terminal)));
+    .option('--below <quantity>', 'only pets with less stock now');
+  withCommonOptions(command).action(async (options: WatchOptions) => exit(await watch(options, terminal)));
 }
 
-function addJobCommands(program: Command, terminal: Terminal, exit: (code: ExitCode) => void): void {
-  withJobOptions(
+function addSyncCommand(program: Command, terminal: Terminal, exit: (code: ExitCode) => void): void {
+  const command = withJobOptions(
     program.command('sync <file>').description('bring the stock to the state of a file with the fewest requests; - reads stdin'),
   )
     .option('--journal <path>', 'keep a journal of this job; run it again with the same one to continue')
@@ -98,7 +107,8 @@ function addJobCommands(program: Command, terminal: Terminal, exit: (code: ExitC
     .option('--allow-empty', 'accept a file without rows')
     .option('--unique', 'refuse a file in which a pet has several rows')
     .option('--max-bad-rows <number>', 'skip up to this many bad rows', '0')
-    .option('--rejects <file>', 'write every bad row and its reason to this file, as CSV')
+    .option('--rejects <file>', 'write every bad row and its reason to this file, as CSV');
+  withCommonOptions(command)
     .addHelpText(
       'after',
       '\nThe file: CSV with a header, a JSON array or NDJSON, with petId and either quantity or adjust (+5, -2) in each row.',
@@ -107,16 +117,20 @@ function addJobCommands(program: Command, terminal: Terminal, exit: (code: ExitC
       const { sync } = await import('./commands/sync.ts');
       exit(await sync(file, options, terminal));
     });
-  withJobOptions(program.command('undo <journal>').description('reverse the job of a journal, except for pets that were changed since'))
-    .option('--journal <path>', 'the journal of the undo; by default that of the job with .undo after its name')
-    .action(async (journal: string, options: JobOptions) => {
-      const { undo } = await import('./commands/undo.ts');
-      exit(await undo(journal, options, terminal));
-    });
+}
+
+function addUndoCommand(program: Command, terminal: Terminal, exit: (code: ExitCode) => void): void {
+  const command = withJobOptions(
+    program.command('undo <journal>').description('reverse the job of a journal, except for pets that were changed since'),
+  ).option('--journal <path>', 'the journal of the undo; by default that of the job with .undo after its name');
+  withCommonOptions(command).action(async (journal: string, options: JobOptions) => {
+    const { undo } = await import('./commands/undo.ts');
+    exit(await undo(journal, options, terminal));
+  });
 }
 
 function withJobOptions(command: Command): Command {
-  return withCommonOptions(command)
+  return command
     .option('--dry-run', 'print the changes without sending them')
     .option('--concurrency <number>', 'updates under way at once', '16')
     .option('--priority <word>', 'low, or normal to send before low calls of this process', 'low')
@@ -127,6 +141,14 @@ function withJobOptions(command: Command): Command {
     .option('--report <file>', 'write a report of what was done: .json, .csv, or .txt for mail')
     .option('--lock <name>', 'run only while no other run holds this lock, in --quota-store or on this machine')
     .option('--lists', 'with --json, list the pets even if the run ended early');
+}
+
+function addQuotaCommand(program: Command, terminal: Terminal, exit: (code: ExitCode) => void): void {
+  const command = program
+    .command('quota')
+    .description("show what is left of the key's quota (costs one request)")
+    .option('--reset', 'forget the quota that is recorded on this machine or in --quota-store (costs no request)');
+  withCommonOptions(command, { maxWait: '5s' }).action(async (options: QuotaCommandOptions) => exit(await quota(options, terminal)));
 }
 
 function addDoctorCommand(program: Command, terminal: Terminal, exit: (code: ExitCode) => void): void {
@@ -156,19 +178,18 @@ function addSandboxCommand(program: Command, terminal: Terminal, exit: (code: Ex
 }
 
 function addMcpCommand(program: Command, terminal: Terminal, exit: (code: ExitCode) => void): void {
-  withCommonOptions(
-    program.command('mcp').description('serve the stock to an agent by the Model Context Protocol over stdin and stdout, read-only'),
-    // Less than the time limit of a tool call, which is one minute by default in MCP hosts.
-    { maxWait: '45s' },
-  )
+  const command = program
+    .command('mcp')
+    .description('serve the stock to an agent by the Model Context Protocol over stdin and stdout, read-only')
     .option('--allow-updates', 'let the agent plan updates, and apply the plans that were shown')
     .option('--max-changes <number>', 'refuse plans of more changes: a number, or a part of the list such as 10% (default: 100)')
     .option('--allow-negative', 'let a stock become negative')
-    .option('--journals <folder>', "the folder for the journals of applied plans; by default this user's state folder")
-    .action(async (options: McpOptions) => {
-      const { mcp } = await import('./commands/mcp.ts');
-      exit(await mcp(options, terminal));
-    });
+    .option('--journals <folder>', "the folder for the journals of applied plans; by default this user's state folder");
+  // Less than the time limit of a tool call, which is one minute by default in MCP hosts.
+  withCommonOptions(command, { maxWait: '45s' }).action(async (options: McpOptions) => {
+    const { mcp } = await import('./commands/mcp.ts');
+    exit(await mcp(options, terminal));
+  });
 }
 
 function withCommonOptions(command: Command, defaults: Pick<ClientFlags, 'maxWait'> = {}): Command {
@@ -187,6 +208,7 @@ interface ClientFlags {
 function withClientOptions(command: Command, { environment, maxWait }: ClientFlags): Command {
   const longestWait = 'the longest wait until the service accepts requests again, such as 10m';
   return command
+    .optionsGroup('Common options:')
     .option('--json', 'write JSON')
     .option('--sandbox', 'use a sandbox inside this process: it needs no key and keeps nothing')
     .option('--base-url <url>', 'the address of the service, ending in /v1')

@@ -850,10 +850,28 @@ test.each([[['--help']], [['--version']], [['list', '--help']], [['help', 'sync'
 
 test.each([
   ['list', '2m'],
-  ['mcp', '"45s"'],
+  ['quota', '5s'],
+  ['mcp', '45s'],
 ])('the help of %s shows the longest wait that it has without --max-wait', async (command, maxWait) => {
   const { out } = await run([command, '--help']);
   expect(out.replaceAll(/\s+/g, ' ')).toContain(`such as 10m (default: ${maxWait})`);
+});
+
+test('the help of a command shows its own options before those that every command has', async () => {
+  const { out } = await run(['sync', '--help']);
+  const flags = Array.from(out.matchAll(/^ {2}(?:-\w, )?(--[\w-]+)/gm), ([, flag]) => flag);
+  expect(flags[0]).toBe('--dry-run');
+  expect(flags.slice(flags.indexOf('--json'))).toEqual([
+    ...['--json', '--sandbox', '--base-url', '--environment', '--plan', '--share', '--max-wait', '--timeout', '--quota-store'],
+    ...['--no-state', '--verbose', '--record'],
+  ]);
+});
+
+test('the help lists the commands in the order of the guide', async () => {
+  const { out } = await run(['--help']);
+  const guide = readFileSync('docs/cli.md', 'utf8');
+  const listed = Array.from(guide.matchAll(/^\| `(\w+)[ \w<>]*` \|/gm), ([, name]) => name).slice(0, 10);
+  expect(Array.from(out.matchAll(/^ {2}(\w+) \[/gm), ([, name]) => name)).toEqual([...listed, 'help']);
 });
 
 test('help and version end with 0', async () => {
