@@ -24,13 +24,16 @@ const ADVICE = {
   unnamed: 'ask whoever runs the service: its specification names no STATUS for this request',
 } as const;
 
+/** The message of a run without a key or an address. A run that names staging cannot take --sandbox as well. */
+const LACKS_SETTINGS = /^Cannot make a client without (?:a key|the production address):/;
+
 /** One line that says what could not be done, why, and what the user can do. */
 export function explainError(error: unknown): string {
   if (textOf(error, 'syscall') === 'uv_cwd') return 'Cannot use a relative path: the working folder was removed';
   const message = messageLine(messageOf(error));
   if (!isPetStoreError(error)) return message;
   if (error.kind === 'configuration')
-    return `${inWords(message)}${error.option === 'apiKey' || error.option === 'baseUrl' ? '; or try --sandbox, which needs no key and no address' : ''}`;
+    return `${inWords(message)}${LACKS_SETTINGS.test(message) ? '; or try --sandbox, which needs no key and no address' : ''}`;
   const withOutcome = error.outcome === 'unknown' ? `${message}; it may have been applied` : message;
   const advice = Object.entries(ADVICE).find(([kind]) => kind === adviceKind(error))?.[1];
   if (advice === undefined) return withOutcome;
