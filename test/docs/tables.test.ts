@@ -60,6 +60,16 @@ test('README and the guide to limits name every event', () => {
   expect(rows.flatMap(([names = '']) => names.replaceAll('`', '').split(', '))).toEqual(events);
 });
 
+test.each([
+  ['docs/bulk.md', '## Options', membersOf('src/sync/sync-options.ts', 'SyncOptions')],
+  ['docs/sandbox.md', '## Options', membersOf('src/sandbox/options.ts', 'SandboxOptions')],
+  ['docs/sandbox.md', '## What a sandbox has', membersOf('src/sandbox/sandbox.ts', 'Sandbox')],
+])('%s lists in "%s" what the types have', (document, heading, members) => {
+  const rows = tableAfter(readFileSync(join(ROOT, document), 'utf8'), heading);
+  const listed = rows.flatMap(([names = '']) => Array.from(names.matchAll(/(?<=^|`)\w+/g), ([name]) => name));
+  expect(listed.toSorted()).toEqual(members.map(({ name }) => name).toSorted());
+});
+
 /** The rows of the first table after a heading, each cell without its code marks. */
 function tableAfter(text: string, heading: string): string[][] {
   const rows = text
