@@ -203,7 +203,7 @@ function publicKey(): ConfigurationError {
   return new ConfigurationError(message, { option: 'dangerouslyAllowBrowser' });
 }
 
-const KEY_RULE = 'visible ASCII without white space, with no "Bearer" before it, and no address (RFC 6750 section 2.1)';
+const KEY_RULE = 'visible ASCII without white space or "Bearer", and no address';
 
 function resolveApiKey(apiKey: unknown): string | ApiKeySource {
   if (isSource(apiKey)) return apiKey;
@@ -232,8 +232,7 @@ function isSource(apiKey: unknown): apiKey is ApiKeySource {
 /** Gives a key that is fit for an Authorization header; `from` says where it comes from. @throws ConfigurationError that does not show it */
 export function checkApiKey(apiKey: unknown, from?: string): string {
   if (typeof apiKey !== 'string') throw badOption('apiKey', 'a string or a function that gives one');
-  if (apiKey === '')
-    throw new ConfigurationError('Cannot use an empty key as `apiKey`: is the variable that it comes from set?', { option: 'apiKey' });
+  if (apiKey === '') throw new ConfigurationError('Cannot use an empty key as `apiKey`: is its variable set?', { option: 'apiKey' });
   // An address in place of the key means that the key is in place of the address, whose error would show it.
   if (!/^(?!https?:)[\x21-\x7e]+$/i.test(apiKey)) throw badOption('apiKey', KEY_RULE, { from });
   return apiKey;

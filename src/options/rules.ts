@@ -138,5 +138,5 @@ export function checkPetId(petId: unknown, details: FailureDetails = {}): PetId 
 
 /** What a value has to be that is not the id of a pet. */
 export function petIdRule(petId: unknown): string {
-  return typeof petId === 'string' ? 'a number or a bigint' : 'an int64, and a bigint beyond ±(2^53−1)';
+  return typeof petId === 'string' ? 'a number or a bigint' : 'an int64 (a bigint beyond ±(2^53−1))';
 }

@@ -64,7 +64,7 @@ export function* inventPets(count: number, random: Random): Generator<StockItem>
 
 /** Checks a caller's entry. @throws {SandboxError} for an id that is not an int64, or a quantity that is not a safe integer */
 export function toStockItem({ petId, quantity, status = 'available' }: StockEntry): StockItem {
-  if (!isPetId(petId)) throw new SandboxError(`Cannot stock pet ${show(petId)}: its id must be an int64, and a bigint beyond ±(2^53−1)`);
+  if (!isPetId(petId)) throw new SandboxError(`Cannot stock pet ${show(petId)}: its id must be an int64 (a bigint beyond ±(2^53−1))`);
   if (!Number.isSafeInteger(quantity))
     throw new SandboxError(`Cannot stock pet ${petId}: its quantity must be an integer within ±(2^53−1), not ${show(quantity)}`);
   // A stock has no -0.

@@ -40,7 +40,7 @@ describe('updateInventory sends a request', () => {
 });
 
 describe('updateInventory refuses, before anything is sent,', () => {
-  const PET_RULE = 'it must be an int64, and a bigint beyond ±(2^53−1)';
+  const PET_RULE = 'it must be an int64 (a bigint beyond ±(2^53−1))';
 
   test.each([
     [2 ** 53, '9007199254740992'],

@@ -131,10 +131,10 @@ describe('the stock refuses', () => {
   const { inventory, addKey, keys } = createSandbox();
 
   test.each([
-    [2 ** 53, 1, 'Cannot stock pet 9007199254740992: its id must be an int64, and a bigint beyond ±(2^53−1)'],
-    [1.5, 1, 'Cannot stock pet 1.5: its id must be an int64, and a bigint beyond ±(2^53−1)'],
-    [2n ** 63n, 1, 'Cannot stock pet 9223372036854775808: its id must be an int64, and a bigint beyond ±(2^53−1)'],
-    [JSON.parse('"42"'), 1, 'Cannot stock pet "42": its id must be an int64, and a bigint beyond ±(2^53−1)'],
+    [2 ** 53, 1, 'Cannot stock pet 9007199254740992: its id must be an int64 (a bigint beyond ±(2^53−1))'],
+    [1.5, 1, 'Cannot stock pet 1.5: its id must be an int64 (a bigint beyond ±(2^53−1))'],
+    [2n ** 63n, 1, 'Cannot stock pet 9223372036854775808: its id must be an int64 (a bigint beyond ±(2^53−1))'],
+    [JSON.parse('"42"'), 1, 'Cannot stock pet "42": its id must be an int64 (a bigint beyond ±(2^53−1))'],
     [1, 0.5, 'Cannot stock pet 1: its quantity must be an integer within ±(2^53−1), not 0.5'],
   ])('pet %s with quantity %s', (petId, quantity, message) => {
     expect(() => inventory.set(petId, { quantity })).toThrow(new SandboxError(message));

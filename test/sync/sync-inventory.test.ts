@@ -737,10 +737,10 @@ describe('a bad key, too long a wait for quota or an abort', () => {
 
 describe('a bad entry', () => {
   test.each([
-    ['petId', { petId: 1.5, quantity: 1 }, 'petId must be an int64, and a bigint beyond ±(2^53−1), not 1.5'],
+    ['petId', { petId: 1.5, quantity: 1 }, 'petId must be an int64 (a bigint beyond ±(2^53−1)), not 1.5'],
     ['string petId', { petId: '1', quantity: 1 }, 'petId must be a number or a bigint, not "1"'],
-    ['rounded petId', { petId: 2 ** 53, quantity: 1 }, 'petId must be an int64, and a bigint beyond ±(2^53−1), not 9007199254740992'],
-    ['long petId', { petId: 2n ** 63n, quantity: 1 }, 'petId must be an int64, and a bigint beyond ±(2^53−1), not 9223372036854775808n'],
+    ['rounded petId', { petId: 2 ** 53, quantity: 1 }, 'petId must be an int64 (a bigint beyond ±(2^53−1)), not 9007199254740992'],
+    ['long petId', { petId: 2n ** 63n, quantity: 1 }, 'petId must be an int64 (a bigint beyond ±(2^53−1)), not 9223372036854775808n'],
     ['quantity', { petId: 1, quantity: '5' }, 'quantity must be an integer within ±(2^53−1), not "5"'],
     ['adjust', { petId: 1, adjust: Number.NaN }, 'adjust must be an integer within ±(2^53−1), not NaN'],
     ['both', { petId: 1, quantity: 1, adjust: 1 }, 'it has both a quantity (1) and an adjust (1): leave one out'],
@@ -748,7 +748,7 @@ describe('a bad entry', () => {
     ['neither', { petId: 1 }, 'it needs a quantity or an adjust'],
     ['no object', null, 'it must be an object with petId and quantity or adjust, not null'],
     ['list', [1, 5], 'it must be an object with petId and quantity or adjust, not an array'],
-    ['object as id', { petId: {}, quantity: 1 }, 'petId must be an int64, and a bigint beyond ±(2^53−1), not an object'],
+    ['object as id', { petId: {}, quantity: 1 }, 'petId must be an int64 (a bigint beyond ±(2^53−1)), not an object'],
   ])('is refused with its number before anything is sent: %s', async (_name, entry, problem) => {
     const store = new FakeStore(pets(3, 5));
     const wanted = Object([{ petId: 1, quantity: 1 }, entry]);
