@@ -25,7 +25,7 @@ export async function runCli(words: readonly string[], terminal: Terminal): Prom
   try {
     const program = createProgram(terminal, { exit, writeOut }).hook('preAction', (_program, command) => {
       isVerbose = command.opts<CommonOptions>().verbose === true;
-      refuseEmpty(command);
+      refuseMissingValues(command);
     });
     await program.parseAsync(words, { from: 'user' });
     return exitCode;
@@ -38,10 +38,20 @@ export async function runCli(words: readonly string[], terminal: Terminal): Prom
   }
 }
 
-/** Refuses an empty value: a script gives one if its variable is not set. @throws UsageError */
-function refuseEmpty(command: Command): void {
-  const empty = command.options.find((option) => [command.getOptionValue(option.attributeName())].flat().includes(''));
-  if (empty) throw new UsageError(`Cannot use ${empty.long} with an empty value: is the variable that it comes from set?`);
+/**
+ * Refuses an empty value and the next option as a value: a script gives these if its variable is not set. Otherwise `--journal --dry-run`
+ * would name a journal, and send updates. @throws UsageError
+ */
+function refuseMissingValues(command: Command): void {
+  for (const option of command.options) {
+    const values = [command.getOptionValue(option.attributeName())].flat();
+    if (values.includes('')) throw new UsageError(`Cannot use ${option.long} with an empty value: is the variable that it comes from set?`);
+    if (values.some(isOption)) throw new UsageError(`Cannot use ${option.long} without a value: another option follows it`);
+  }
+}
+
+function isOption(value: unknown): boolean {
+  return typeof value === 'string' && /^-[-a-z]/i.test(value);
 }
 
 function explain(error: unknown, terminal: Terminal, isVerbose: boolean): number {

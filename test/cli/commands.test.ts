@@ -494,6 +494,17 @@ describe('a failure', () => {
     expect(await run([...words.split(' '), option, ''])).toEqual({ code: 2, out: '', err });
   });
 
+  test.each([
+    ['list', '--status', '--json'],
+    ['get 1', '--base-url', '-v'],
+    ['sync -', '--journal', '--dry-run'],
+    ['undo restock.journal', '--journal', '--help'],
+    ['doctor', '--environment', '--verbose'],
+  ])('of petstore %s %s takes no option such as %s as a value', async (words, option, next) => {
+    const err = `petstore: Cannot use ${option} without a value: another option follows it\n`;
+    expect(await run([...words.split(' '), option, next])).toEqual({ code: 2, out: '', err });
+  });
+
   test('shows everything with --verbose, whatever PETSTORE_LOG says', async () => {
     const { err } = await run(['get', '1', '--verbose'], new FakeTerminal({ env: { PETSTORE_LOG: 'error' } }));
     expect(err).toContain('sends attempt 1: GET /inventory');
