@@ -415,6 +415,15 @@ describe('close()', () => {
     one.close();
     expect(await other.listInventory()).toHaveLength(1);
   });
+
+  test('counts once, however often it is called: the plan of another client of the key still holds for the next one', () => {
+    const options = { apiKey: KEY, baseUrl: freshAddress(), plan: 'free' } as const;
+    const [one, other] = [new PetStoreClient(options), new PetStoreClient(options)];
+    one.close();
+    one.close();
+    new PetStoreClient({ ...options, plan: 'business' });
+    expect(other.quota.minute.limit).toBe(60);
+  });
 });
 
 describe('what a client started', () => {

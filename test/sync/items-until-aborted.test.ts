@@ -49,6 +49,12 @@ describe('itemsUntilAborted', () => {
     expect(asked).toEqual(['next', 'next', 'return']);
   });
 
+  test("throws the reason of a signal that has aborted before, asks for no item, and calls the source's `return`", async () => {
+    const { source: items, asked } = source([1], 'ends');
+    expect(await drain(itemsUntilAborted(items, AbortSignal.abort('enough')))).toEqual({ got: [], error: 'enough' });
+    expect(asked).toEqual(['return']);
+  });
+
   test.each(['ends', 'is aborted'])('leaves no listener on the signal when it %s', async (how) => {
     const controller = new AbortController();
     const added = vi.spyOn(controller.signal, 'addEventListener');
