@@ -22,7 +22,7 @@ export async function readList(
   if (!job.needsList) return;
   progress?.countRequest();
   try {
-    await collect(client.streamInventory({ priority, ...(signal && { signal }) }), {
+    await collect(client.streamInventory({ priority, signal }), {
       begin: () => job.forgetList(),
       add: (items) => {
         signal?.throwIfAborted();

@@ -109,7 +109,7 @@ export class UpdateRun {
     progress.countRequest();
     try {
       // Updates of a job must not be superseded, since its report says which quantities were set.
-      const item = await client.updateInventory(petId, { quantity: to }, { priority, latestOnly: false, ...(signal && { signal }) });
+      const item = await client.updateInventory(petId, { quantity: to }, { priority, latestOnly: false, signal });
       checkUpdated(item, petId);
       const { quantity } = item;
       if (quantity !== to) throw unconfirmed(petId, { quantity, to });
