@@ -43,7 +43,7 @@ export class ItemReader<Ids extends Int64> {
 
   /** Adds the items that end within these bytes to `items`, and returns `items`. After a failure, each call returns the same failure. */
   push(bytes: Uint8Array, items: InventoryItem<Ids>[] = []): Rows<Ids> {
-    if (this.#failure === undefined) this.#pending.append(bytes);
+    this.#pending.append(bytes);
     this.#plainItems.look(this.#pending.padded);
     this.#anyItems.beginSmall();
     while (this.#failure === undefined && this.#step(items)) {}
