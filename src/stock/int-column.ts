@@ -71,9 +71,8 @@ export class IntColumn {
   /** The first row, from `row` on, that this column does not share with another. */
   endOfShared(row: number, other: IntColumn): number {
     let at = row >>> PART_BITS;
-    if (!this.#parts[at] || this.#parts[at] !== other.#parts[at]) return row;
     while (this.#parts[at] && this.#parts[at] === other.#parts[at]) at += 1;
-    return at << PART_BITS;
+    return Math.max(row, at << PART_BITS);
   }
 
   #isBorrowed(part: Part): boolean {
