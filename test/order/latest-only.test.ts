@@ -52,9 +52,13 @@ describe('latestOnly', () => {
 
   test('reports which update was sent in place of which, and when each settled', async () => {
     const { client, settled, log } = await closedClient();
+    const openings: number[] = [];
+    client.on('gate', ({ callId }) => openings.push(callId));
     const calls = [client.updateInventory(1, { quantity: 4 }), client.updateInventory(1, { quantity: 5 })];
     await vi.runAllTimersAsync();
     await Promise.all(calls);
+    // The call whose request was answered, though it took the permit of the earlier one.
+    expect(openings).toEqual([3]);
     expect(settled).toEqual([
       { callId: 3, operation: 'updateInventory', petId: 1, attempt: 1, outcome: 'succeeded', ms: expect.any(Number) },
       { callId: 2, operation: 'updateInventory', petId: 1, attempt: 0, outcome: 'superseded', supersededBy: 3, ms: expect.any(Number) },
