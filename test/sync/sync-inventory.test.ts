@@ -14,7 +14,7 @@ import { asItem, BAD_ITEMS, BAD_UPDATED } from '../support/bad-items.ts';
 import { rejectionOf, thrower } from '../support/outcome.ts';
 import { holdTime } from '../support/time.ts';
 import { nextTurn, watchUnhandled } from '../support/unhandled.ts';
-import { FakeStore, pets } from './support/fake-store.ts';
+import { FakeStore, pets, type Treatment } from './support/fake-store.ts';
 import { MemoryJournal } from './support/memory-journal.ts';
 
 const unhandled = watchUnhandled();
@@ -395,6 +395,24 @@ describe('a bad key, too long a wait for quota or an abort', () => {
     const report = await syncInventory(store, wanted, { concurrency: 1 });
     expect(report).toEqual({ ...NOTHING, updated: 2, pending: wanted.slice(2), stopped, ...(stopped !== 'abort' && { error }) });
     expect(store.requests).toHaveLength(4);
+  });
+
+  test.each<[string, Error, object]>([
+    ['an error of its own', new Error('canceled'), { pending: wanted.slice(2) }],
+    [
+      'the answer that had come',
+      new NotFoundError('no such pet', { status: 404, petId: 3, outcome: 'rejected' }),
+      { pending: wanted.slice(3), failed: [expect.objectContaining({ petId: 3, error: expect.objectContaining({ kind: 'not-found' }) })] },
+    ],
+  ])('an abort stops the run, also where the client rejects the update under way with %s', async (_what, error, expected) => {
+    const controller = new AbortController();
+    const abort = (): Treatment => {
+      controller.abort();
+      return { reject: error };
+    };
+    const store = new FakeStore(pets(6, 5), { treat: (petId) => (petId === 3 ? abort() : 'apply') });
+    const report = await syncInventory(store, wanted, { concurrency: 1, signal: controller.signal });
+    expect(report).toEqual({ ...NOTHING, updated: 2, stopped: 'abort', ...expected });
   });
 
   test.each([new Date(Date.now() + 5_000), undefined])('a 429 after the last retry fails one pet (retry at %s)', async (retryAt) => {
