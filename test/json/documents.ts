@@ -12,6 +12,7 @@ export const documents = [
   '\uFEFF[{"petId":1,"quantity":2,"status":"sold"}]',
   '[{"petId":1,"quantity":2,"status":"available"},{"petId":-2,"quantity":-0,"status":"pending"}]',
   '[\n  {\n    "petId": 1,\n    "quantity": 2,\n    "status": "sold"\n  },\r\n\t{ "petId": 2, "quantity": 3, "status": "new" }\n]',
+  '\t[\t{"petId":1,"quantity":2,"status":"sold"}\t,\t{"petId":2,"quantity":3,"status":"new"}\t]\t',
   '[{"status":"sold","quantity":1e2,"petId":1.0},{"quantity":3,"petId":0,"status":""}]',
   '[{"petId":1,"quantity":2,"status":"},{\\"},{"},{"petId":2,"quantity":2,"status":"]}],[\\\\"}]',
   '[{"petId":1,"quantity":2,"status":"größe 猫 🐈"},{"petId":2,"quantity":2,"status":"\\ud83d\\ude00\\n"}]',
