@@ -43,6 +43,15 @@ describe('An answer that ends too early', () => {
     expect(await rejectionOf(call(client))).toMatchObject({ kind: 'invalid-response', reason: 'invalid-json' });
   });
 
+  test.each([
+    ['a list', list],
+    ['a stream', stream],
+    ['an item', update],
+  ])('is an invalid answer, even if it says that it is compressed, if its length is 0: %s', async (_what, call) => {
+    const { client } = scriptedClient([() => text(200, '', { ...GZIP, 'content-length': '0' })]);
+    expect(await rejectionOf(call(client))).toMatchObject({ kind: 'invalid-response', reason: 'invalid-json' });
+  });
+
   test.each(CUT)('is a broken connection in a browser, if its length is not known: %s', async (_what, call, body) => {
     vi.stubGlobal('navigator', { userAgent: 'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15' });
     const { client } = scriptedClient([() => text(200, body)], { dangerouslyAllowBrowser: true });
