@@ -495,7 +495,9 @@ describe('a client that is printed', () => {
   const custom = { requestsPerMinute: 5_000, requestsPerDay: 1_000_000 };
 
   test.each([
+    ['free', 'free'],
     ['pro', 'pro'],
+    ['business', 'business'],
     ['unlimited', 'unlimited'],
     [custom, custom],
     [undefined, 'learned'],
