@@ -338,6 +338,14 @@ describe('petstore.fetch', () => {
     expect(seen).toMatchObject([{ method: new Request(client.baseUrl, Object({ method: null })).method }]);
   });
 
+  test("takes null in place of a signal as none, also in place of a Request's, as fetch does", async () => {
+    const { client, seen } = scriptedClient([() => json(200, {})]);
+    const aborted = new Request(`${client.baseUrl}/pets`, { signal: AbortSignal.abort() });
+    expect((await client.fetch('/pets', { signal: null })).status).toBe(200);
+    expect((await client.fetch(aborted, { signal: null })).status).toBe(200);
+    expect(seen).toHaveLength(2);
+  });
+
   test('refuses a signal that is none as not sent, like every bad option of a change', async () => {
     const { client, seen } = scriptedClient([]);
     const init = { method: 'DELETE', signal: Object('no signal') };
