@@ -72,14 +72,14 @@ describe('a journal', () => {
   });
 
   test.each([
-    new NotFoundError('no such pet', { status: 404, code: 'pet_missing', outcome: 'rejected' }),
-    new UnexpectedStatusError('forbidden', { status: 403, code: 'forbidden', outcome: 'rejected' }),
-    new InvalidArgumentError('below 0', { argument: 'quantity', outcome: 'not-sent' }),
-  ])('of a finished job gives a refusal again with the kind $kind', async (refusal) => {
+    { refusal: new NotFoundError('no such pet', { status: 404, code: 'pet_missing', outcome: 'rejected' }), own: {} },
+    { refusal: new UnexpectedStatusError('forbidden', { status: 403, code: 'forbidden', outcome: 'rejected' }), own: {} },
+    { refusal: new InvalidArgumentError('below 0', { argument: 'quantity', outcome: 'not-sent' }), own: { argument: 'quantity' } },
+  ])('of a finished job gives a refusal again with the kind $refusal.kind', async ({ refusal, own }) => {
     const { store, journal } = await runOnce({ 1: { reject: refusal } });
     const { failed } = await syncInventory(store, TWO, { journal });
     const { kind, message, status, code, outcome } = refusal;
-    expect(failed).toMatchObject([{ petId: 1, quantity: 6, error: { kind, message, status, code, outcome } }]);
+    expect(failed).toMatchObject([{ petId: 1, quantity: 6, error: { kind, message, status, code, outcome, ...own } }]);
     expect(store.requests).toEqual([]);
   });
 
