@@ -337,8 +337,9 @@ describe('quota', () => {
 
   test('says until when the key is closed', async () => {
     const { client } = scriptedClient([() => failure(429, { 'retry-after': '30' })], { maxRetries: 0 });
-    await rejectionOf(client.listInventory());
+    const error = await rejectionOf(client.listInventory());
     expect(client.quota.closedUntil).toEqual(new Date(NOW_MS + 30_000));
+    expect(error).toMatchObject({ retryAt: client.quota.closedUntil });
     await vi.advanceTimersByTimeAsync(30_001);
     expect(client.quota.closedUntil).toBeUndefined();
   });
