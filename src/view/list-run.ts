@@ -1,7 +1,7 @@
 import { collect, type PetStoreApi } from '../api.ts';
 import { type Deferred, defer } from '../clock/deferred.ts';
 import type { Int64 } from '../contract/models.ts';
-import { Departures } from './departures.ts';
+import { Departures } from '../departures.ts';
 import type { Departure, HeldStock } from './held-stock.ts';
 import type { StockColumns } from './stock-columns.ts';
 

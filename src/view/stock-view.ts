@@ -1,19 +1,19 @@
 import { checkClient, checkUpdated, type PetStoreApi } from '../api.ts';
+import { eitherSignal } from '../clock/either-signal.ts';
 import { monotonicMs } from '../clock/monotonic.ts';
 import type { Int64, InventoryItem, PetId } from '../contract/models.ts';
 import { type FailureDetails, InvalidArgumentError, NotFoundError } from '../errors.ts';
 import { hidingKey } from '../hiding-key.ts';
 import { checkPetId } from '../options/rules.ts';
+import { PetTurns } from '../order/pet-turns.ts';
 import { fieldOf } from '../thrown.ts';
 import { UpdateNews } from '../update-news.ts';
 import type { StockChange } from './change-iterator.ts';
 import { ChangePoller, pauseMsAfter } from './change-poller.ts';
-import { eitherSignal } from './either-signal.ts';
-import { HeldStock, keyOf } from './held-stock.ts';
+import { HeldStock } from './held-stock.ts';
 import { QuotaPace } from './quota-pace.ts';
 import { SharedLists } from './shared-lists.ts';
 import type { AnyItem } from './stock-columns.ts';
-import { Turns } from './turns.ts';
 import {
   type AdjustOptions,
   checkAdjustOptions,
@@ -70,7 +70,6 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
   readonly #stopFollowing: () => void;
   #onAbort: (() => void) | undefined;
   #poller: ChangePoller<Ids> | undefined;
-  #turns: Turns | undefined;
   #ending: AbortController | undefined;
   #closed: { reason: unknown } | undefined;
   // The failures in a row, while the held stock is stale.
@@ -195,10 +194,9 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
     const { signal: own, ...bounds } = this.#check(() => checkAdjustOptions(options), details);
     this.#throwIfOver(own);
     this.#ending ??= new AbortController();
-    this.#turns ??= new Turns();
     const { signal, stop } = eitherSignal(this.#ending.signal, own);
     const adjust = () => this.#adjust(pet, { ...bounds, delta: change, signal });
-    return this.#turns.run(keyOf(pet), signal, adjust).finally(stop);
+    return PetTurns.of(this.#client).run(pet, { signal }, adjust).finally(stop);
   }
 
   /**

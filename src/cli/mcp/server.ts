@@ -7,7 +7,7 @@ import { isInt64 } from '../../contract/pet-id.ts';
 import { isPetStatus } from '../../contract/pet-status.ts';
 import type { SyncReport, WantedEntry } from '../../sync/index.ts';
 import { VERSION } from '../../version.ts';
-import { eitherSignal } from '../../view/either-signal.ts';
+import { eitherSignal } from '../../clock/either-signal.ts';
 import { StockView } from '../../view/index.ts';
 import type { Client } from '../connect.ts';
 import { Interruption } from '../exit-code.ts';

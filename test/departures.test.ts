@@ -1,8 +1,8 @@
 import { PetStoreClient } from 'petstore-inventory';
 import { createSandbox, type Fault } from 'petstore-inventory/sandbox';
 import { expect, test } from 'vitest';
-import type { PetStoreApi } from '../../src/api.ts';
-import { Departures } from '../../src/view/departures.ts';
+import type { PetStoreApi } from '../src/api.ts';
+import { Departures } from '../src/departures.ts';
 
 /** A client whose listeners are counted, and lists that are begun. */
 function station(faults: Fault[] = []) {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { eitherSignal } from '../../src/view/either-signal.ts';
+import { eitherSignal } from '../../src/clock/either-signal.ts';
 
 test.each([0, 1])('eitherSignal aborts with signal %i and its reason, whatever the other signal does later', (first) => {
   const controllers = [new AbortController(), new AbortController()];

@@ -1,5 +1,5 @@
-import type { PetStoreApi } from '../api.ts';
-import type { Int64 } from '../contract/models.ts';
+import type { PetStoreApi } from './api.ts';
+import type { Int64 } from './contract/models.ts';
 
 const departuresOfClients = new WeakMap<object, Departures>();
 

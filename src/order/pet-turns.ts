@@ -1,0 +1,79 @@
+import { type Deferred, defer } from '../clock/deferred.ts';
+import { LifeSign } from '../clock/life-sign.ts';
+import type { EndSignal } from '../clock/light-signal.ts';
+import { isRequestBound } from '../clock/request-bound.ts';
+import { untilAborted } from '../clock/until-aborted.ts';
+import type { PetId } from '../contract/models.ts';
+import { sharedTable } from '../shared-table.ts';
+
+interface TurnOptions {
+  signal: EndSignal | undefined;
+  /** Whether those behind it in the line, which it holds up, matter more. */
+  isLow?: boolean;
+  /** Called when a task that is not low joins the line behind it. */
+  onAwaited?: () => void;
+}
+
+/** A task in the line of its pet. */
+interface Turn {
+  readonly onAwaited: (() => void) | undefined;
+  /** Undefined where it need not be known whether the task's incoming request has ended. */
+  readonly lifeSign: LifeSign | undefined;
+  /** Resolves when its turn comes; undefined if it need not wait. */
+  readonly begin: Deferred<void> | undefined;
+}
+
+const turnsOfClients = sharedTable<PetTurns>('turns.1');
+
+/**
+ * The tasks of one client that compute a pet's quantity from the one before: those of one pet run one after the other, since each has to
+ * know what the one before it set. Tasks of different pets do not wait for each other.
+ */
+export class PetTurns {
+  readonly #lines = new Map<string, Turn[]>();
+
+  /** The turns of a client, for all its views and jobs. */
+  static of(client: object): PetTurns {
+    const turns = turnsOfClients.get(client) ?? new PetTurns();
+    turnsOfClients.set(client, turns);
+    return turns;
+  }
+
+  /** Runs a task in its turn. If the signal aborts while it waits, it rejects with the signal's reason; later tasks keep their order. */
+  async run<T>(petId: PetId, { signal, isLow, onAwaited }: TurnOptions, work: () => Promise<T>): Promise<T> {
+    const pet = String(petId);
+    const line = this.#lines.get(pet) ?? [];
+    this.#lines.set(pet, line);
+    const begin = line.length === 0 ? undefined : defer<void>(() => this.#skipGone(line));
+    const turn: Turn = { onAwaited, begin, lifeSign: isRequestBound() ? new LifeSign() : undefined };
+    line.push(turn);
+    if (!isLow) tellAhead(line, turn);
+    try {
+      const turnComes = begin?.promise ?? Promise.resolve();
+      await (signal ? untilAborted(turnComes, signal) : turnComes);
+      return await work();
+    } finally {
+      turn.lifeSign?.stop();
+      if (line[0] === turn) this.#next(line);
+      else line.splice(line.indexOf(turn), 1);
+      if (line.length === 0) this.#lines.delete(pet);
+    }
+  }
+
+  #next(line: Turn[]): void {
+    line.shift();
+    line[0]?.begin?.resolve();
+  }
+
+  /** Called by each waiting task in workerd, since the first one may never end. */
+  #skipGone(line: Turn[]): void {
+    while (line[0]?.lifeSign?.isGone) this.#next(line);
+  }
+}
+
+function tellAhead(line: readonly Turn[], behind: Turn): void {
+  for (const { onAwaited, lifeSign } of line.slice(0, line.indexOf(behind))) {
+    if (onAwaited && lifeSign) lifeSign.send(onAwaited);
+    else onAwaited?.();
+  }
+}
