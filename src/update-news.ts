@@ -9,7 +9,7 @@ export interface UpdateFollower {
   /** An update of the pet ended, and it is unknown whether it was applied. */
   inDoubt?(petId: PetId): void;
   /** The client was closed: its calls no longer succeed. */
-  clientClosed(reason: unknown): void;
+  clientClosed?(reason: unknown): void;
 }
 
 /** A call that ended. */
@@ -50,7 +50,7 @@ export class UpdateNews {
 
   /** Adds a follower, and tells it if the client is closed already. Returns a function that removes it. */
   follow(follower: UpdateFollower): () => void {
-    if (this.#closedBy !== undefined) follower.clientClosed(this.#closedBy);
+    if (this.#closedBy !== undefined) follower.clientClosed?.(this.#closedBy);
     if (this.#followers.size >= this.#sweepAt) this.#sweepAt = Math.max(FEWEST_TO_SWEEP, 2 * [...this.#living()].length);
     const reference = new WeakRef(follower);
     this.#followers.add(reference);
@@ -72,7 +72,7 @@ export class UpdateNews {
   /** The client was closed. */
   tellClosed(reason: unknown): void {
     this.#closedBy = reason;
-    for (const follower of this.#living()) follower.clientClosed(reason);
+    for (const follower of this.#living()) follower.clientClosed?.(reason);
   }
 
   *#living(): Generator<UpdateFollower> {

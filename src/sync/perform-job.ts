@@ -1,15 +1,17 @@
 import type { PetStoreApi } from '../api.ts';
 import { untilAborted } from '../clock/until-aborted.ts';
 import type { Int64 } from '../contract/models.ts';
+import { Departures } from '../departures.ts';
 import { isPetStoreError } from '../errors.ts';
+import { UpdateNews } from '../update-news.ts';
 import { busy } from './busy.ts';
 import { isAbort, type Stop, stopBy } from './failure.ts';
 import { JobLog } from './job-log.ts';
 import { type Journal, named } from './journal.ts';
 import type { JournalRecord } from './journal-record.ts';
 import { ProgressReporter } from './progress.ts';
-import { readList } from './read-list.ts';
-import { recordError } from './record-error.ts';
+import { type ListOptions, readList } from './read-list.ts';
+import { failedRecord } from './record-error.ts';
 import { type History, replay, type UndoneJob } from './replay.ts';
 import { reportOf, type SyncReport } from './report.ts';
 import type { StockJob } from './stock-job.ts';
@@ -38,7 +40,9 @@ export async function performJob(parts: JobParts): Promise<SyncReport> {
   const history = await readHistory(parts);
   if (history?.finishedAt) return finishedReport(job, history.finishedAt);
   const progress = new ProgressReporter(parts);
-  const stop: Stop | undefined = options.signal?.aborted ? { stopped: 'abort' } : await runJob({ ...parts, progress }, history);
+  const stopFollowing = UpdateNews.from(parts.client).follow(job);
+  const run = options.signal?.aborted ? ({ stopped: 'abort' } as const) : runJob({ ...parts, progress }, history);
+  const stop: Stop | undefined = await Promise.resolve(run).finally(stopFollowing);
   progress.begin('done');
   return reportOf(job, stop);
 }
@@ -101,7 +105,7 @@ async function runJob(
 async function listInto({ client, job, progress, options }: Omit<RunParts, 'log'>): Promise<Stop | undefined> {
   const { signal, priority, now } = options;
   try {
-    await readList(client, job, { signal, progress, priority });
+    await readLatest(client, job, { signal, progress, priority });
     return undefined;
   } catch (error) {
     const stop = stopBy(error, signal, now());
@@ -110,6 +114,19 @@ async function listInto({ client, job, progress, options }: Omit<RunParts, 'log'
     if (isPetStoreError(error) && error.kind === 'rate-limit') return { stopped: 'quota', error };
     throw error;
   }
+}
+
+/** Reads the list. What the client itself sets after the list has been sent counts more than the list. */
+async function readLatest(client: PetStoreApi<Int64>, job: StockJob, options: ListOptions): Promise<void> {
+  let reading: Promise<void> | undefined;
+  const begin = () => {
+    reading ??= readList(client, job, options);
+  };
+  const stop = Departures.of(client)?.watch(begin, (hasLeft) => {
+    if (hasLeft) job.sendList();
+  });
+  begin();
+  await reading?.finally(stop);
 }
 
 /** Lets the caller refuse the changes before they are sent. Returns why the run has to stop, if it is aborted meanwhile. */
@@ -138,8 +155,7 @@ function* openingRecords(history: History | undefined, nowMs: number): Generator
 }
 
 function* failedRecords({ failed }: StockJob, failedBefore: number): Generator<JournalRecord> {
-  for (const { petId, quantity, error } of [...failed.values()].slice(failedBefore))
-    yield { type: 'failed', petId, quantity, error: recordError(error) };
+  for (const each of [...failed.values()].slice(failedBefore)) yield failedRecord(each);
 }
 
 function* closingRecords(job: StockJob, nowMs: number): Generator<JournalRecord> {

@@ -3,7 +3,7 @@ import type { Int64 } from '../contract/models.ts';
 import type { ProgressReporter } from './progress.ts';
 import type { StockJob } from './stock-job.ts';
 
-interface ListOptions {
+export interface ListOptions {
   signal: AbortSignal | undefined;
   progress?: ProgressReporter;
   priority?: 'normal' | 'low';

@@ -1,5 +1,6 @@
-import type { PetId } from '../contract/models.ts';
+import type { Int64, InventoryItem, PetId } from '../contract/models.ts';
 import { InvalidArgumentError, type PetStoreFailure } from '../errors.ts';
+import type { UpdateFollower } from '../update-news.ts';
 import { SyncItemError } from './sync-item-error.ts';
 import type { WantedEntry, WantedStock } from './wanted-stock.ts';
 
@@ -34,12 +35,16 @@ export interface FailedUpdate {
 }
 
 /** The state of each wanted pet. It follows from a journal, the service's list, and the answers to updates. */
-export class StockJob {
+export class StockJob implements UpdateFollower {
   readonly stock: WantedStock;
   /** The failures, by row. */
   readonly failed = new Map<number, FailedUpdate>();
   readonly #states: Uint8Array;
   readonly #from: Float64Array;
+  /** By row, what other updates of the same client have set since the list was sent. */
+  readonly #since = new Map<number, number>();
+  /** The row of each pet whose update is under way. */
+  readonly #begun = new Set<number>();
   /** The quantities, by row, of the doubtful updates: an earlier run intended them, and the journal has no end of them. */
   readonly #doubtful = new Map<number, number>();
   /** What contradicts what, by row, for each pet in conflict. */
@@ -99,11 +104,17 @@ export class StockJob {
     return this.#doubtful.has(row);
   }
 
+  isDone(row: number): boolean {
+    return this.#state(row) === 'done';
+  }
+
   finish(row: number): void {
+    this.#begun.delete(row);
     this.#set(row, 'done');
   }
 
   fail(row: number, error: FailedUpdate['error'], quantity = this.#to(row)): void {
+    this.#begun.delete(row);
     this.failed.set(row, { petId: this.stock.petIdOf(row), quantity, error });
     this.#set(row, 'failed');
   }
@@ -112,18 +123,29 @@ export class StockJob {
     this.#set(row, 'missing');
   }
 
+  /** A request for the list was sent: it shows what the client has set so far. */
+  sendList(): void {
+    this.#since.clear();
+  }
+
+  /** Another update of the same client was confirmed. */
+  confirmed({ petId, quantity }: InventoryItem<Int64>): void {
+    const row = this.stock.rowOf(petId);
+    if (row !== undefined && !this.#begun.has(row)) this.#since.set(row, quantity);
+  }
+
   /** Takes one item of the service's list. */
-  observe(petId: PetId, quantity: number): void {
+  observe(petId: PetId, listed: number): void {
     this.#listed += 1;
     const row = this.stock.rowOf(petId);
     if (row === undefined) return;
     const state = this.#state(row);
+    const quantity = this.#since.get(row) ?? listed;
     // Only the first of two items for a pet decides.
     if (state === 'done' && this.#isNewlyListed(row) && this.#left?.[row] === quantity) return this.#set(row, 'change');
     if (state === 'done' || state === 'failed') return;
     if (state !== 'open' && state !== 'missing') this.#set(row, 'duplicate');
-    else if (this.#doubtful.has(row)) this.#resume(row, quantity);
-    else this.#plan(row, quantity);
+    else this.#take(row, quantity);
   }
 
   /**
@@ -136,15 +158,21 @@ export class StockJob {
     for (const [petId, row] of this.stock.pets()) {
       const state = this.#state(row);
       if (state === 'open') this.miss(row);
-      if (state === 'confirmed') {
-        this.finish(row);
-        confirmed.push(petId);
-      }
-      if (state === 'duplicate') this.fail(row, duplicateError(petId));
-      if (state === 'outOfRange') this.fail(row, this.#rangeError(petId, row));
-      if (state === 'conflict') this.fail(row, conflictError(petId, this.#conflicts.get(row)));
+      if (state === 'confirmed') confirmed.push(petId);
+      this.#settle(petId, row);
     }
     return confirmed;
+  }
+
+  /** Begins the update of a pet. Undefined if the client has meanwhile set a quantity that leaves nothing to send: it may have settled the pet. */
+  begin(petId: PetId, row: number): Change | undefined {
+    const quantity = this.#since.get(row);
+    this.#since.delete(row);
+    if (quantity !== undefined) this.#take(row, quantity);
+    this.#settle(petId, row);
+    if (this.#state(row) !== 'change') return undefined;
+    this.#begun.add(row);
+    return this.#changeOf(petId, row);
   }
 
   /** The list was cut: what was read of it does not count. */
@@ -159,8 +187,7 @@ export class StockJob {
 
   /** The updates that have to be sent, in the order of the wanted pets. */
   *changes(): Generator<Change> {
-    for (const [petId, row] of this.stock.pets())
-      if (this.#state(row) === 'change') yield { petId, row, from: this.#from[row] ?? 0, to: this.#to(row) };
+    for (const [petId, row] of this.stock.pets()) if (this.#state(row) === 'change') yield this.#changeOf(petId, row);
   }
 
   *petsThatAre(wanted: State): Generator<PetId> {
@@ -184,8 +211,32 @@ export class StockJob {
     return true;
   }
 
+  #changeOf(petId: PetId, row: number): Change {
+    return { petId, row, from: this.#fromOf(row), to: this.#to(row) };
+  }
+
+  #fromOf(row: number): number {
+    const since = this.#doubtful.has(row) ? undefined : this.#since.get(row);
+    return since ?? this.#from[row] ?? 0;
+  }
+
   #to(row: number): number {
-    return this.#doubtful.get(row) ?? this.stock.target(row, this.#from[row] ?? 0);
+    return this.#doubtful.get(row) ?? this.stock.target(row, this.#fromOf(row));
+  }
+
+  /** Takes the quantity that the service has. */
+  #take(row: number, quantity: number): void {
+    if (this.#doubtful.has(row)) this.#resume(row, quantity);
+    else this.#plan(row, quantity);
+  }
+
+  /** Ends a pet that needs no update, or cannot have one. */
+  #settle(petId: PetId, row: number): void {
+    const state = this.#state(row);
+    if (state === 'confirmed') this.finish(row);
+    if (state === 'duplicate') this.fail(row, duplicateError(petId));
+    if (state === 'outOfRange') this.fail(row, this.#rangeError(petId, row));
+    if (state === 'conflict') this.fail(row, conflictError(petId, this.#conflicts.get(row)));
   }
 
   #plan(row: number, quantity: number): void {

@@ -1,10 +1,12 @@
 import { checkUpdated, type PetStoreApi } from '../api.ts';
-import type { Int64, PetId } from '../contract/models.ts';
+import { eitherSignal } from '../clock/either-signal.ts';
+import type { Int64, InventoryItem, PetId } from '../contract/models.ts';
 import type { UpdateOutcome } from '../errors.ts';
-import { asFailure, isBadOption, isFinal, outcomeOf, type Stop, stopBy } from './failure.ts';
+import { PetTurns } from '../order/pet-turns.ts';
+import { asFailure, isAbort, isBadOption, isFinal, outcomeOf, type Stop, stopBy } from './failure.ts';
 import type { JobLog } from './job-log.ts';
 import type { ProgressReporter } from './progress.ts';
-import { recordError } from './record-error.ts';
+import { failedRecord } from './record-error.ts';
 import type { Change, StockJob } from './stock-job.ts';
 import { SyncItemError } from './sync-item-error.ts';
 import type { CheckedOptions } from './sync-options.ts';
@@ -18,12 +20,48 @@ export interface RunParts {
   options: Pick<CheckedOptions, 'concurrency' | 'priority' | 'signal' | 'now'>;
 }
 
-/** An update that was called and has not ended, as the client's events tell. */
-interface Underway {
+/** An update that has its turn, or waits for it, and has not ended. */
+class Underway {
   /** The calls for its pet that have started since it was called, with its own. */
-  readonly callIds: Set<number>;
-  /** Whether it has sent no request that may have been applied. Never, if the client does not tell. */
-  isUnsent: boolean;
+  readonly callIds = new Set<number>();
+  readonly #raising = new AbortController();
+  #isAwaited = false;
+  #isUnsent: boolean;
+
+  /** @param isTold whether the client tells what it sends */
+  constructor(isTold: boolean) {
+    this.#isUnsent = isTold;
+  }
+
+  /** Whether it has sent no request that may have been applied, as the client's events tell. Never, if the client does not tell. */
+  get isUnsent(): boolean {
+    return this.#isUnsent;
+  }
+
+  set isUnsent(isUnsent: boolean) {
+    this.#isUnsent = isUnsent;
+    this.#raise();
+  }
+
+  /** Whether an adjustment of the pet by the same client waits for it, so that it must not be low. */
+  get isAwaited(): boolean {
+    return this.#isAwaited;
+  }
+
+  /** Aborts a low call, which is then replaced by a normal one, if that loses nothing. */
+  get raising(): AbortSignal {
+    return this.#raising.signal;
+  }
+
+  await(): void {
+    this.#isAwaited = true;
+    this.#raise();
+  }
+
+  #raise(): void {
+    if (this.#isAwaited && this.#isUnsent)
+      this.#raising.abort(new DOMException('A call of normal priority replaces this one', 'AbortError'));
+  }
 }
 
 /** Sends the updates of a job until all are sent or something ends the run. Each is recorded in the journal before it is sent. */
@@ -75,15 +113,44 @@ export class UpdateRun {
   }
 
   async #work(changes: Iterable<Change>): Promise<void> {
-    for (const change of changes) {
+    for (const { petId, row } of changes) {
       if (this.#hasEnded()) break;
-      await this.#recordIntent(change);
-      // The run may have ended while the intent was being written.
-      if (this.#hasEnded()) this.#withdraw(change, 'not-sent');
-      else await this.#update(change);
+      await this.#inTurn(petId, (underway) => this.#change(petId, row, underway));
     }
     // There may be no next intent with which the last records would be written.
     await this.#parts.log.flush();
+  }
+
+  /** Waits for the adjustments of the pet that the same client is making. */
+  async #inTurn(petId: PetId, change: (underway: Underway) => Promise<void>): Promise<void> {
+    const { client, options } = this.#parts;
+    const { signal, priority } = options;
+    const underway = new Underway(client.on !== undefined);
+    const turn = { signal, isLow: priority === 'low', onAwaited: () => underway.await() };
+    try {
+      await PetTurns.of(client).run(petId, turn, () => change(underway));
+    } catch (error) {
+      // Then the run has ended.
+      if (!isAbort(error, signal)) throw error;
+    }
+  }
+
+  async #change(petId: PetId, row: number, underway: Underway): Promise<void> {
+    if (this.#hasEnded()) return;
+    const change = this.#parts.job.begin(petId, row);
+    if (!change) return this.#noteEnd(petId, row);
+    await this.#recordIntent(change);
+    // The run may have ended while the intent was being written.
+    if (this.#hasEnded()) this.#withdraw(change, 'not-sent');
+    else await this.#update(change, underway);
+  }
+
+  /** Records how a pet ended for which there was nothing to send. */
+  #noteEnd(petId: PetId, row: number): void {
+    const { job, log } = this.#parts;
+    const failed = job.failed.get(row);
+    if (failed) log.note(failedRecord(failed));
+    else if (job.isDone(row)) log.note({ type: 'done', petId });
   }
 
   #hasEnded(): boolean {
@@ -100,16 +167,13 @@ export class UpdateRun {
     }
   }
 
-  async #update(change: Change): Promise<void> {
-    const { client, job, log, progress, options } = this.#parts;
+  async #update(change: Change, underway: Underway): Promise<void> {
+    const { job, log, progress } = this.#parts;
     const { petId, row, to } = change;
-    const { priority, signal } = options;
-    const underway: Underway = { callIds: new Set(), isUnsent: client.on !== undefined };
     this.#underway.set(String(petId), underway);
     progress.countRequest();
     try {
-      // Updates of a job must not be superseded, since its report says which quantities were set.
-      const item = await client.updateInventory(petId, { quantity: to }, { priority, latestOnly: false, signal });
+      const item = await this.#send(change, underway);
       checkUpdated(item, petId);
       const { quantity } = item;
       if (quantity !== to) throw unconfirmed(petId, { quantity, to });
@@ -120,6 +184,23 @@ export class UpdateRun {
     }
     this.#underway.delete(String(petId));
     progress.tell();
+  }
+
+  async #send({ petId, to }: Change, underway: Underway): Promise<InventoryItem<Int64>> {
+    const { client, options } = this.#parts;
+    // Updates of a job must not be superseded, since its report says which quantities were set.
+    const send = (priority: 'normal' | 'low', signal: AbortSignal | undefined) =>
+      client.updateInventory(petId, { quantity: to }, { priority, latestOnly: false, signal });
+    if (options.priority === 'normal' || underway.isAwaited) return send('normal', options.signal);
+    const { signal, stop } = eitherSignal(underway.raising, options.signal);
+    try {
+      return await send('low', signal);
+    } catch (error) {
+      if (!underway.raising.aborted || options.signal?.aborted) throw error;
+      return await send('normal', options.signal);
+    } finally {
+      stop();
+    }
   }
 
   /** Takes an event that may be of an update under way. Calls that started before it are the caller's; a wrapper may send it later. */
@@ -152,7 +233,7 @@ export class UpdateRun {
   #fail({ petId, row, to }: Change, thrown: unknown): void {
     const error = asFailure(thrown, petId);
     this.#parts.job.fail(row, error);
-    if (isFinal(thrown)) this.#parts.log.note({ type: 'failed', petId, quantity: to, error: recordError(error) });
+    if (isFinal(thrown)) this.#parts.log.note(failedRecord({ petId, quantity: to, error }));
     else this.#openFailures += 1;
   }
 

@@ -39,7 +39,7 @@ test('syncInventory reaches the wanted state, each adjustment applied once, when
         const { step, killed } = killer(steps);
         store.settings = { step, treat: () => (steps === Infinity ? 'apply' : (treatments.next().value ?? 'apply')) };
         journal.begin(step, torn);
-        const report = syncInventory(store, wanted, { journal: journal.opened(), concurrency });
+        const report = syncInventory(store.elsewhere, wanted, { journal: journal.opened(), concurrency });
         return Promise.race([killed, report.then(({ failed, pending }) => failed.length + pending.length)]);
       };
       for (const steps of kills) {

@@ -111,7 +111,7 @@ describe('undoSync', () => {
       return reply(late.promise.then(() => update(petId, change, options)));
     };
     const [journal, undoJournal] = [new MemoryJournal(), new MemoryJournal()];
-    const job = syncInventory(store, WANTED.slice(0, 1), { journal: elsewhere(journal) });
+    const job = syncInventory(store.elsewhere, WANTED.slice(0, 1), { journal: elsewhere(journal) });
     await expect.poll(() => store.stock.get(1)).toBe(9);
     expect(await undoSync(store, { journal, undoJournal })).toEqual({ ...EMPTY, updated: 1, inDoubt: 1 });
     expect(await undoSync(store, { journal, undoJournal })).toEqual({ ...EMPTY, updated: 1, inDoubt: 1 });
@@ -414,8 +414,8 @@ test('undoSync brings the stock back to where it was, wherever job and undo are 
         const left = perform().then(({ failed, pending }) => failed.length + pending.length);
         return Promise.race([killed, left]);
       };
-      const undo = () => undoSync(store, { journal: journal.opened(), undoJournal: undoJournal.opened(), concurrency });
-      const begun = await run(jobEnds, () => syncInventory(store, wanted, { journal: journal.opened(), concurrency }));
+      const undo = () => undoSync(store.elsewhere, { journal: journal.opened(), undoJournal: undoJournal.opened(), concurrency });
+      const begun = await run(jobEnds, () => syncInventory(store.elsewhere, wanted, { journal: journal.opened(), concurrency }));
       await new Promise((resolve) => setImmediate(resolve));
       // A job that was killed before its journal held anything has nothing to undo.
       fc.pre(begun !== 'killed' || jobEnds > 4);

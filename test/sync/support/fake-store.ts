@@ -35,6 +35,17 @@ export class FakeStore implements PetStoreApi<Int64> {
     return this.settings.quota ?? { minute: { limit: 1e9, remaining: 1e9 }, day: {} };
   }
 
+  /** The client of another process. */
+  get elsewhere(): PetStoreApi<Int64> {
+    return {
+      ...(this.baseUrl !== undefined && { baseUrl: this.baseUrl }),
+      quota: this.quota,
+      listInventory: (options) => this.listInventory(options),
+      streamInventory: (options) => this.streamInventory(options),
+      updateInventory: (petId, update, options) => this.updateInventory(petId, update, options),
+    };
+  }
+
   listInventory(options?: RequestOptions): ReplyPromise<InventoryItem<Int64>[]> {
     return reply(this.#list(options));
   }
