@@ -1,14 +1,14 @@
 import * as z from 'zod/mini';
 import { InventoryItem, PetId } from '../contract/models.ts';
 import type { PlanLimits } from '../contract/plans.ts';
-import { checkObject, checkOptions, FUNCTION, type OptionRules, POSITIVE, recordOf, SHARE, words } from './check-options.ts';
+import { checkObject, checkOptions, checkValue, FUNCTION, type OptionRules, POSITIVE, recordOf, SHARE, words } from './check-options.ts';
 import { LONGEST_MS, type TimeSource } from './clock.ts';
 import type { DomainRedirect } from './domains.ts';
 import { checkFault, type Fault } from './faults.ts';
 import { LATENCY_RULE, type Latency, latencySchema } from './latency.ts';
 import { LIMIT_FIELDS, type LimitHeaders, resolveLimitHeaders, TOLD_WINDOWS, type ToldWindow } from './limit-headers.ts';
 import { RETRY_AFTER_FORMS, type RetryAfterForm } from './retry-after.ts';
-import { SandboxError, show } from './sandbox-error.ts';
+import { SandboxError } from './sandbox-error.ts';
 import type { StockEntry } from './stock.ts';
 import { POLICIES, type Policy } from './windows.ts';
 
@@ -176,8 +176,14 @@ export const MOST_PETS = 1e7;
 const time = z.number().check(z.gte(0), z.lte(LONGEST_MS));
 const aheadMs = z.number().check(z.gte(-LONGEST_MS), z.lte(LONGEST_MS));
 
-const entry = z.strictObject({ petId: PetId, quantity: InventoryItem.shape.quantity, status: z.optional(z.string()) });
-const plan = z.strictObject({ requestsPerMinute: POSITIVE, requestsPerDay: z.optional(POSITIVE) });
+const ENTRY_RULE = [
+  z.strictObject({ petId: PetId, quantity: InventoryItem.shape.quantity, status: z.optional(z.string()) }),
+  'it must be { petId, quantity, status? } with safe integers (or a bigint as petId)',
+] as const;
+const PLAN_RULE = [
+  z.strictObject({ requestsPerMinute: POSITIVE, requestsPerDay: z.optional(POSITIVE) }),
+  'it must be { requestsPerMinute, requestsPerDay? }, whole numbers from 1',
+] as const;
 const policy = z.enum(POLICIES);
 const counting = z.strictObject({
   at: z.optional(z.enum(['arrival', 'completion'])),
@@ -201,7 +207,7 @@ const OPTION_RULES: OptionRules<SandboxOptions> = {
     'it must be a number of pets, at most 1e7, or a list of { petId, quantity, status? } with numbers (or a bigint as petId)',
   ],
   keys: [recordOf(z.string()), 'it must be an object of keys, each with the name of its plan'],
-  plans: [recordOf(plan), 'it must be an object of plans { requestsPerMinute, requestsPerDay? }, whole numbers from 1'],
+  plans: [recordOf(z.unknown()), 'it must be an object of plans { requestsPerMinute, requestsPerDay? }'],
   window: [z.int().check(z.gte(1), z.lte(LONGEST_MS)), 'it must be a whole number of milliseconds, from 1 to 1e13'],
   policy: [z.union([policy, z.strictObject({ minute: policy, day: policy })]), `it must be one of ${words(POLICIES)} or { minute, day }`],
   burst: [POSITIVE, 'it must be a whole number, 1 or more'],
@@ -236,16 +242,15 @@ function isList(pets: unknown): boolean {
  * @throws {SandboxError} that names the entry and the rule.
  */
 export function checkEntry(pet: StockEntry, index: number): StockEntry {
-  if (entry.safeParse(pet).success) return pet;
-  throw new SandboxError(
-    `Cannot use ${show(pet)} as \`pets[${index}]\`: it must be { petId, quantity, status? } with safe integers (or a bigint as petId)`,
-  );
+  checkValue(pet, `pets[${index}]`, ENTRY_RULE);
+  return pet;
 }
 
 /** Checks the options of a sandbox, with `more` rules for the options of its server. @throws {SandboxError} */
 export function checkSandboxOptions(options: SandboxOptions, more: OptionRules<object> = {}): void {
   checkObject(options, { place: 'the options of a sandbox', example: '{ pets: 3 }' });
   checkOptions(options, { ...more, ...OPTION_RULES });
+  for (const [name, limits] of Object.entries(options.plans ?? {})) checkValue(limits, `plans.${name}`, PLAN_RULE);
   checkBurst(options);
   for (const [index, fault] of (options.faults ?? []).entries()) checkFault(fault, `faults[${index}]`);
 }

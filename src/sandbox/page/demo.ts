@@ -1,9 +1,10 @@
-/** Two demo clients in the page: the patient one waits as long as a 429 says; the reckless one does not, and is banned. */
+/**
+ * Two demo clients in the page. The patient one waits as long as a 429 says, in seconds or as a date, or a minute if it does not say; the
+ * reckless one does not, and is banned.
+ */
 export const DEMO_SCRIPT = `
-// ---- demo client
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const demos = { patient: undefined, reckless: undefined };
-/** The seconds that a 429 asks for, in a number or up to a date; a minute if it does not say. */
 function askedSeconds({ headers }) {
   const told = headers.get('retry-after') || 'no date';
   const nowMs = Date.parse(headers.get('date')) || Date.now();

@@ -1,6 +1,6 @@
 /** Draws for every key, over the latest minutes: its requests, what was left of its minute, and when it was asked to wait. */
 export const GRAPH_SCRIPT = `
-// ---- graphs: one second is one unit wide, the height is 100
+// One second is one unit wide, the height is 100.
 const SECONDS = 300;
 const svg = (tag, attributes) => {
   const element = document.createElementNS('http://www.w3.org/2000/svg', tag);

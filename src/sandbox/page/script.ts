@@ -20,7 +20,7 @@ async function copy(button, text) {
   setTimeout(() => { button.textContent = 'Copy'; }, 1500);
 }
 
-// ---- keys: one row each, made once, so that focus stays where it is while the figures change
+// One row each, made once, so that focus stays where it is while the figures change.
 const rows = new Map();
 function keyRow({ key, plan }) {
   const row = make('li');
@@ -63,7 +63,6 @@ function showKeys({ keys, nowMs }) {
   for (const [key, { row }] of rows) if (!valid.has(key)) { row.remove(); rows.delete(key); }
 }
 
-// ---- timeline
 function requestLine(request) {
   const { status, code, fault, duringPenalty } = request;
   const mood = status === undefined || status >= 500 || code === 'key_banned' ? 'bad' : status >= 400 ? 'warn' : 'good';
@@ -85,7 +84,6 @@ function showRequests({ requests, report }) {
   find('totals').textContent = report.requests + ' in all, ' + report.rateLimited + ' with 429, ' + report.duringPenalty + ' during a penalty, ' + report.bans + (report.bans === 1 ? ' ban' : ' bans');
 }
 
-// ---- inventory
 const PAGE = 100;
 let from = 0;
 let searching;
@@ -130,7 +128,6 @@ find('reset').addEventListener('click', async () => {
   showGraphs();
 });
 
-// ---- live
 const events = new EventSource('/page/events');
 events.addEventListener('open', () => {
   find('connection').textContent = 'live';
