@@ -1,4 +1,7 @@
-/** A signal that aborts with either of two signals, and a function that removes its listeners. */
+/**
+ * A signal that aborts with either of two signals, and a function that removes its listeners. With `AbortSignal.any`, each signal would
+ * leave something behind in Node 22.13 until the longer-lived of the two is gone.
+ */
 export function eitherSignal(one: AbortSignal, other: AbortSignal | undefined): { signal: AbortSignal; stop: () => void } {
   if (!other) return { signal: one, stop: () => {} };
   const controller = new AbortController();
