@@ -8,7 +8,7 @@ import { isRecord } from '../thrown.ts';
 import { type BaseUrl, type Environment, resolveBaseUrl } from './base-url.ts';
 import { CALL_DEFAULTS, type CallOptions, checkSharedOptions } from './call-options.ts';
 import { isBrowser, readVariable } from './environment.ts';
-import { keyFileSource } from './key-file.ts';
+import { keyFileSource, originOf } from './key-file.ts';
 import { badOption, booleanOption, checkNames, functionOption, hasMethods, numberOption, refuseUnknown, wordOption } from './rules.ts';
 
 /**
@@ -220,7 +220,7 @@ export function keyFromVariables(redactor?: Redactor): string | ApiKeySource | u
   if (key !== undefined)
     throw new ConfigurationError('Cannot choose between PETSTORE_API_KEY and PETSTORE_API_KEY_FILE: unset one', { option: 'apiKey' });
   const source = keyFileSource(file);
-  const read = checkApiKey(source(), 'the file of PETSTORE_API_KEY_FILE');
+  const read = checkApiKey(source(), originOf(source));
   redactor?.learn(read);
   return source;
 }
@@ -231,8 +231,9 @@ function isSource(apiKey: unknown): apiKey is ApiKeySource {
 
 /** Gives a key that is fit for an Authorization header; `from` says where it comes from. @throws ConfigurationError that does not show it */
 export function checkApiKey(apiKey: unknown, from?: string): string {
-  if (typeof apiKey !== 'string') throw badOption('apiKey', 'a string or a function that gives one');
-  if (apiKey === '') throw new ConfigurationError('Cannot use an empty key as `apiKey`: is its variable set?', { option: 'apiKey' });
+  if (typeof apiKey !== 'string') throw badOption('apiKey', 'a string or a function that gives one', { from });
+  if (apiKey === '')
+    throw new ConfigurationError('Cannot use an empty key as `apiKey`: is the variable that it comes from set?', { option: 'apiKey' });
   // An address in place of the key means that the key is in place of the address, whose error would show it.
   if (!/^(?!https?:)[\x21-\x7e]+$/i.test(apiKey)) throw badOption('apiKey', KEY_RULE, { from });
   return apiKey;
@@ -297,25 +298,21 @@ function resolveQuotaStore(store: QuotaStore | undefined): QuotaStore | undefine
 }
 
 const LEVELS = ['debug', 'info', 'warn', 'error'] as const;
+type Level = (typeof LEVELS)[number];
 
 function resolveLogger(logger: Logger | undefined): Logger | undefined {
   if (logger !== undefined) {
     if (hasMethods(logger, LEVELS)) return logger;
     throw badOption('logger', 'an object with the functions debug, info, warn and error', { shown: logger });
   }
-  const level = readVariable('PETSTORE_LOG');
-  return level === undefined || level === 'off' ? undefined : consoleFrom(level);
+  const lowest = wordOption('PETSTORE_LOG', readVariable('PETSTORE_LOG'), 'off', [...LEVELS, 'off']);
+  return lowest === 'off' ? undefined : consoleFrom(lowest);
 }
 
 /** A logger that writes to the console, from a level on. */
-function consoleFrom(level: string): Logger {
-  const from = LEVELS.map(String).indexOf(level);
-  if (from < 0) throw badOption('PETSTORE_LOG', '"debug", "info", "warn", "error" or "off"', { shown: level });
-  const at = (index: number, write: (message: string) => void) => (index >= from ? write : () => {});
-  return {
-    debug: at(0, (message) => console.debug(message)),
-    info: at(1, (message) => console.info(message)),
-    warn: at(2, (message) => console.warn(message)),
-    error: at(3, (message) => console.error(message)),
+function consoleFrom(lowest: Level): Logger {
+  const at = (level: Level) => (message: string) => {
+    if (LEVELS.indexOf(level) >= LEVELS.indexOf(lowest)) console[level](message);
   };
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }

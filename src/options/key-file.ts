@@ -23,6 +23,11 @@ export function keyFileSource(path: string): () => string {
   return source;
 }
 
+/** Where the keys of a function come from, for messages. */
+export function originOf(source: () => unknown): string {
+  return new Set<unknown>(sources.values()).has(source) ? 'the file of PETSTORE_API_KEY_FILE' : 'the `apiKey` function';
+}
+
 function readingSource(path: string): () => string {
   // Node, Bun, Deno and workerd have it; unlike an import of `node:fs`, it does not break a bundle for a browser.
   const files = typeof process === 'undefined' ? undefined : process.getBuiltinModule?.('fs');

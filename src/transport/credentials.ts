@@ -1,6 +1,7 @@
 import { ConfigurationError } from '../errors.ts';
 import { type ApiKeySource, checkApiKey } from '../options/client-options.ts';
 import { readVariable } from '../options/environment.ts';
+import { originOf } from '../options/key-file.ts';
 import { type Redactor, SHORTEST_KEY } from '../redactor.ts';
 import { fieldOf } from '../thrown.ts';
 import { safeCause } from './safe-cause.ts';
@@ -22,7 +23,7 @@ export function createCredentials(apiKey: string | ApiKeySource, redactor: Redac
     return apiKey;
   }
   return async () => {
-    const key = checkApiKey(await askFor(apiKey, redactor));
+    const key = checkApiKey(await askFor(apiKey, redactor), originOf(apiKey));
     redactor.learn(key);
     return key;
   };

@@ -250,7 +250,7 @@ describe('PetStoreClient refuses in its constructor', () => {
     ['fetch', 'node-fetch', 'Cannot use "node-fetch" as `fetch`: it must be a function'],
     ['quotaStore', {}, `Cannot use an object as \`quotaStore\`: ${STORE}`],
     ['quotaStore', 'redis', `Cannot use "redis" as \`quotaStore\`: ${STORE}`],
-    ['apiKey', '', 'Cannot use an empty key as `apiKey`: is its variable set?'],
+    ['apiKey', '', 'Cannot use an empty key as `apiKey`: is the variable that it comes from set?'],
     ['logger', {}, 'Cannot use an object as `logger`: it must be an object with the functions debug, info, warn and error'],
     ['logger', 'debug', 'Cannot use "debug" as `logger`: it must be an object with the functions debug, info, warn and error'],
   ])('the option %s: %o', (option, value, message) => {

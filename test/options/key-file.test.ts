@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { PetStoreClient } from 'petstore-inventory';
 import { createSandbox } from 'petstore-inventory/sandbox';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { thrownBy } from '../support/outcome.ts';
+import { rejectionOf, thrownBy } from '../support/outcome.ts';
 
 const { keys, baseUrl, fetch, revokeKey } = createSandbox();
 let folder: string;
@@ -64,6 +64,18 @@ describe('PETSTORE_API_KEY_FILE', () => {
     await write('psk_new');
     await petstore.listInventory();
     expect(sent).toEqual(['Bearer psk_old', 'Bearer psk_new']);
+  });
+
+  test('that holds more than a key when it is replaced is named in the error', async () => {
+    await writeFile(path, keys.pro);
+    const petstore = new PetStoreClient({ baseUrl, fetch });
+    await writeFile(path, `PETSTORE_API_KEY=psk 1`);
+    expect(await rejectionOf(petstore.listInventory())).toMatchObject({
+      kind: 'configuration',
+      message: expect.stringContaining(
+        'Cannot use this value from the file of PETSTORE_API_KEY_FILE as `apiKey`: it must be visible ASCII',
+      ),
+    });
   });
 
   test('that two clients use is one source, so that they share a gate', async () => {

@@ -48,6 +48,9 @@ describe('createCredentials', () => {
 
   test('rejects a key that is not a string', async () => {
     const source: () => string = () => Reflect.get({}, 'missing');
-    expect(await rejectionOf(Promise.resolve(createCredentials(source, new Redactor())()))).toMatchObject({ option: 'apiKey' });
+    expect(await rejectionOf(Promise.resolve(createCredentials(source, new Redactor())()))).toMatchObject({
+      option: 'apiKey',
+      message: 'Cannot use this value from the `apiKey` function as `apiKey`: it must be a string or a function that gives one',
+    });
   });
 });
