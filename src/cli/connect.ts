@@ -2,7 +2,7 @@ import { PetStoreClient } from '../client.ts';
 import type { PlanLimits } from '../contract/plans.ts';
 import type { Logger } from '../events.ts';
 import { deprecationText } from '../log-lines.ts';
-import { type PetStoreClientOptions, parsePlanLimits } from '../options/client-options.ts';
+import { type PetStoreClientOptions, parsePlanLimits, resolveOptions } from '../options/client-options.ts';
 import { fetchUsesProxies, PROXY_RULE, parseProxy, proxyFor, readProxyVariables, showBadProxy } from '../options/proxy.ts';
 import { noteAddress } from './asked-address.ts';
 import { refuseContradictions, refuseSameFile } from './contradictions.ts';
@@ -133,6 +133,11 @@ export async function openClient(options: CommonOptions, terminal: Terminal, { n
     state?.close();
   };
   return { client, state, usesProxies, environment: environmentOf(options, terminal), close };
+}
+
+/** Checks what a client is made of, without its key. @throws ConfigurationError, UsageError */
+export function checkBesideKey(options: CommonOptions, terminal: Terminal): void {
+  resolveOptions({ ...settingsOf(options, terminal), apiKey: 'any', baseUrl: addressOf(options, terminal) });
 }
 
 interface ProxyAddresses {

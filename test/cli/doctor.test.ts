@@ -123,12 +123,16 @@ describe('petstore doctor', () => {
   test('finds that there is neither key nor address, and sends nothing', async () => {
     const { code, out } = await doctor({});
     expect(code).toBe(3);
-    expect(problemsIn(out)).toEqual(['problem  key          there is none']);
-    expect(out).toMatch(/\n1 problem\n$/);
+    expect(problemsIn(out)).toEqual([
+      'problem  key          there is none',
+      'problem  client       Cannot make a client without the production address: give --base-url or set PETSTORE_BASE_URL',
+    ]);
+    expect(out).toMatch(/\n2 problems\n$/);
   });
 
   test('counts what two environments share once', async () => {
-    const { code, out } = await doctor({}, '--environment', 'production', 'staging');
+    const env = { PETSTORE_BASE_URL: 'https://shop.example/v1', PETSTORE_STAGING_BASE_URL: 'https://staging.example/v1' };
+    const { code, out } = await doctor(env, '--environment', 'production', 'staging');
     expect([code, problemsIn(out)]).toEqual([3, ['problem  key          there is none', 'problem  key          there is none']]);
     expect(out).toMatch(/\n1 problem\n$/);
   });
@@ -148,6 +152,16 @@ describe('petstore doctor', () => {
     const list = await runCli(['list'], new FakeTerminal({ env }));
     const why = 'Cannot read the key from /proc/self/mem, which PETSTORE_API_KEY_FILE names: it cannot be read (EIO)';
     expect([list, code, problemsIn(out)]).toEqual([1, 1, [`problem  key          ${why}`]]);
+  });
+
+  test.each([
+    [{ PETSTORE_PLAN: 'gold' }, 'plan given   Cannot use "gold" as PETSTORE_PLAN: it must be '],
+    [{ PETSTORE_BASE_URL: 'https://shop.example' }, 'client       Cannot use "https://shop.example" as PETSTORE_BASE_URL: it must be '],
+  ])('finds what is wrong beside a bad key: %o', async (bad, other) => {
+    const { code, out } = await doctor({ ...well(), PETSTORE_API_KEY: 'psk 1', ...bad });
+    const key = 'problem  key          from PETSTORE_API_KEY: it has characters that a key cannot have';
+    expect([code, problemsIn(out)]).toEqual([3, [key, expect.stringContaining(`problem  ${other}`)]]);
+    expect(out).not.toContain('ok       plan given   gold');
   });
 
   test('finds that two variables give a key', async () => {

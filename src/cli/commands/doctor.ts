@@ -5,7 +5,7 @@ import type { Finding } from '../../node/index.ts';
 import { withoutControls } from '../../redactor.ts';
 import { fieldOf } from '../../thrown.ts';
 import { type Paint, paintFor } from '../colour.ts';
-import { type CommonOptions, ENVIRONMENTS, environmentOf, openClient, sourceOfAddress } from '../connect.ts';
+import { type CommonOptions, checkBesideKey, ENVIRONMENTS, environmentOf, openClient, sourceOfAddress } from '../connect.ts';
 import { refuseContradictions, refuseGiven } from '../contradictions.ts';
 import { counted } from '../duration.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
@@ -121,12 +121,24 @@ async function check(options: CommonOptions, terminal: Terminal, signal: AbortSi
       close();
     }
   } catch (error) {
-    if (!isPetStoreError(error) || error.kind !== 'configuration') throw error;
-    const see = error.option === 'baseUrl' ? GUIDES.environments : 'docs/cli.md#the-command-line';
-    const { option } = error;
-    const facts = { option, code: fieldOf(error.cause, 'code') };
-    return { findings: [{ check: LINES[option] ?? 'client', outcome: 'problem', message: inWords(error.message), see, facts }] };
+    const refusal = refusalOf(error);
+    if (refusal.check !== 'key') return { findings: [refusal] };
+    try {
+      checkBesideKey(options, terminal);
+      return { findings: [refusal] };
+    } catch (another) {
+      return { findings: [refusal, refusalOf(another)] };
+    }
   }
+}
+
+/** The finding for a setting that the client refuses. @throws any other error */
+function refusalOf(error: unknown): Line {
+  if (!isPetStoreError(error) || error.kind !== 'configuration') throw error;
+  const { option } = error;
+  const see = option === 'baseUrl' ? GUIDES.environments : 'docs/cli.md#the-command-line';
+  const facts = { option, code: fieldOf(error.cause, 'code') };
+  return { check: LINES[option] ?? 'client', outcome: 'problem', message: inWords(error.message), see, facts };
 }
 
 /** The finding that the state which runs share was opened, but could not be used. */
