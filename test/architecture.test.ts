@@ -138,7 +138,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'sync',
     'thrown',
   ],
-  redis: ['options', 'quota-store', 'thrown'],
+  redis: ['clock', 'options', 'quota-store', 'thrown'],
   undici: ['certificate-codes', 'clock', 'errors', 'options', 'thrown', 'transport'],
   otel: ['api', 'around-fetch', 'client', 'errors', 'events', 'hiding-key', 'options', 'thrown', 'version'],
   cli: [

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import * as z from 'zod/mini';
 import { monotonicMs } from '../clock/monotonic.ts';
 import { wait } from '../clock/wait.ts';
-import { withinTimeout } from '../redis/redis-quota-store.ts';
+import { withinTimeout } from '../clock/within-timeout.ts';
 import { duration } from './duration.ts';
 import { EXIT, Interruption } from './exit-code.ts';
 import { HELD_MS, type LockExchange, readRecord, type SharedState } from './state.ts';

@@ -1,7 +1,8 @@
 import * as z from 'zod/mini';
+import { withinTimeout } from '../clock/within-timeout.ts';
 import type { StoreKey } from '../quota-store.ts';
 import { type RedisClient, scriptsOf } from './redis-client.ts';
-import { nameOf, PREFIX, withinTimeout } from './redis-quota-store.ts';
+import { nameOf, PREFIX } from './redis-quota-store.ts';
 
 /** A client connected to Redis, and a function that closes it. */
 interface OpenedRedis {

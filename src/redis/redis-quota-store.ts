@@ -1,3 +1,4 @@
+import { withinTimeout } from '../clock/within-timeout.ts';
 import { badOption, checkNames, numberOption } from '../options/rules.ts';
 import type { LeaseRequest, QuotaStore, StoreKey } from '../quota-store.ts';
 import { LEASE_SCRIPT } from './lease-script.ts';
@@ -100,12 +101,4 @@ async function run(scripts: RedisScripts, { name, sha1 }: { name: string; sha1: 
     if (!String(failure).includes('NOSCRIPT')) throw failure;
     return scripts.run(LEASE_SCRIPT, name, argument);
   }
-}
-
-/** Settles like `answer`; rejects with an error of this message if that takes longer than `ms` milliseconds. */
-export function withinTimeout<T>(answer: Promise<T>, ms: number, message: string): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(message)), ms);
-    answer.then(resolve, reject).then(() => clearTimeout(timer));
-  });
 }
