@@ -60,7 +60,7 @@ export interface PlanOptions {
  *
  * @throws InvalidArgumentError for a value that is not a client, or a bad entry of `wanted`; nothing was sent.
  * @throws ConfigurationError for an unknown or bad option.
- * @throws PetStoreError when the list fails.
+ * @throws PetStoreError when the list fails, also for a refused key or a used-up quota, where `syncInventory` resolves with its report.
  * @example
  * const plan = await planSync(petstore, [{ petId: 1, quantity: 40 }, { petId: 2, adjust: 5 }]);
  * console.log(`${plan.requests} requests, ${plan.estimatedMs} ms of waiting`); // → 3 requests, 0 ms of waiting
