@@ -21,7 +21,8 @@ export interface AnyDispatcher {
 
 /**
  * A `fetch` for the client that directly uses undici, the HTTP client beneath Node's own fetch. It costs less than that for each call, and
- * supports proxies, certificates and HTTP/2. It needs the package `undici`, version 7 or 8; without it, the first call rejects.
+ * supports proxies, certificates and HTTP/2. Of a request's options it reads `method`, `headers`, `body` and `signal`; it follows no redirect,
+ * and has neither a cache nor cookies. It needs the package `undici`, version 7 or 8; without it, the first call rejects.
  *
  * @param given options, or a dispatcher, which the caller has to close. Idle connections do not keep the process alive.
  * @throws ConfigurationError that names the option, the rule and the value, never a password or a private key
