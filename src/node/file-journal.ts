@@ -112,6 +112,8 @@ class OpenFile {
   /** The length of the file in bytes if no other process writes to it. */
   #length: number;
   #endsInLine = true;
+  /** Why the file may only be read, which suffices for the journal of a finished job. */
+  #refusal: unknown;
 
   private constructor(path: string, handle: FileHandle, found: Stats) {
     this.#path = path;
@@ -125,9 +127,14 @@ class OpenFile {
   static async at(path: string, { isNew }: { isNew: boolean }): Promise<OpenFile> {
     let handle: FileHandle | undefined;
     try {
-      handle = await open(path, 'a+', 0o600);
+      let refusal: unknown;
+      handle = await open(path, 'a+', 0o600).catch((error): Promise<FileHandle> => {
+        refusal = error;
+        return open(path, 'r').catch(() => Promise.reject(error));
+      });
       const found = await handle.stat();
       const file = new OpenFile(path, handle, found);
+      file.#refusal = refusal;
       if (isNew) file.#length = 0;
       if (found.size > 0) file.#endsInLine = await endsInLine(handle, found.size);
       else await flushFolder(path);
@@ -148,6 +155,7 @@ class OpenFile {
 
   /** Compares the length before, so that no line is written below those of another job, and after, since both may write at once. */
   async append(text: string): Promise<void> {
+    if (this.#refusal) throw journalError(`Cannot open journal ${this.#path}`, this.#refusal);
     this.#claim();
     await this.#checkLength();
     // A torn line stays in the file, and a new line begins after it.

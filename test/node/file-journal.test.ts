@@ -416,6 +416,39 @@ describe('syncInventory with a fileJournal', () => {
   });
 });
 
+describe('fileJournal of a file that may only be read', () => {
+  const refuseToWrite = () =>
+    vi.mocked(open).mockImplementation(async (place, flags, ...rest) => {
+      if (place === path && flags !== 'r') throw Object.assign(new Error('EACCES: permission denied'), { code: 'EACCES' });
+      const actual = await vi.importActual<typeof import('node:fs/promises')>('node:fs/promises');
+      return actual.open(place, flags, ...rest);
+    });
+
+  test('returns the report of a finished job, and sends nothing', async () => {
+    const store = new FakeStore(pets(2, 5));
+    const wanted = [{ petId: 1, adjust: 3 }];
+    await syncInventory(store, wanted, { journal: fileJournal(path) });
+    refuseToWrite();
+    expect(await syncInventory(store, wanted, { journal: fileJournal(path) })).toMatchObject({ updated: 1 });
+    expect(store.requests).toHaveLength(2);
+  });
+
+  test('fails before it sends an update of a job that is not finished', async () => {
+    const store = new FakeStore(pets(2, 5));
+    await writeFile(path, '');
+    refuseToWrite();
+    const error = await rejectionOf(syncInventory(store, [{ petId: 1, adjust: 3 }], { journal: fileJournal(path) }));
+    expect(error).toMatchObject({ code: 'EACCES', message: `Cannot open journal ${path}: EACCES: permission denied` });
+    expect(store.stock.get(1)).toBe(5);
+  });
+
+  test('fails if the file may not be read either', async () => {
+    vi.mocked(open).mockRejectedValue(Object.assign(new Error('EACCES: permission denied'), { code: 'EACCES' }));
+    await writeFile(path, 'a\n');
+    expect(await rejectionOf(linesOf(path))).toMatchObject({ code: 'EACCES' });
+  });
+});
+
 describe('fileJournal in a folder that cannot be flushed', () => {
   const failToOpenFolder = (code: string) =>
     vi.mocked(open).mockImplementation(async (place, ...rest) => {

@@ -1,7 +1,10 @@
 import { DEMO_SCRIPT } from './demo.ts';
 import { GRAPH_SCRIPT } from './graph.ts';
 
-/** The script of the page. It sets the sandbox's text as text only, never as markup. */
+/**
+ * The script of the page. It sets the sandbox's text as text only, never as markup. Each connection begins with the latest requests; all
+ * pets of the page that is shown may be gone.
+ */
 export const PAGE_SCRIPT = `
 const find = (id) => document.getElementById(id);
 const make = (tag, text = '', className = '') => Object.assign(document.createElement(tag), { textContent: text, className });
@@ -95,7 +98,6 @@ async function showStock() {
   const told = answer?.ok ? await answer.json().catch(() => undefined) : undefined;
   if (!told || signal.aborted) return;
   const { size, items, hasMore } = told;
-  // All pets of this page may be gone.
   if (items.length === 0 && from > 0) return turnTo(from - PAGE);
   const isOnePage = from === 0 && !hasMore;
   find('stock-previous').disabled = from === 0;
@@ -131,7 +133,6 @@ find('reset').addEventListener('click', async () => {
 const events = new EventSource('/page/events');
 events.addEventListener('open', () => {
   find('connection').textContent = 'live';
-  // Each connection begins with the latest requests.
   find('timeline').replaceChildren();
   showStock();
 });
