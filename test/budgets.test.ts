@@ -11,7 +11,7 @@ import { bundleDoor, readDoors, readInstalled } from './budgets/door.ts';
 
 /** What each entry point may cost, bundled, minified and compressed, with all its dependencies, in KiB. */
 const BUDGETS = {
-  '.': { platform: 'browser', kib: 89.25, without: /^src\/(?:sandbox|node|redis|otel|cli)\// },
+  '.': { platform: 'browser', kib: 90, without: /^src\/(?:sandbox|node|redis|otel|cli)\// },
   './sandbox': { platform: 'browser', kib: 28, without: /^src\/(?!sandbox\/|contract\/)/ },
   './node': { platform: 'node', kib: 84.5, without: /^src\/(?:redis|otel|cli)\// },
   './redis': { platform: 'node', kib: 6, without: /^src\/(?:sandbox|node|otel|cli|sync)\// },

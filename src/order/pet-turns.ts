@@ -44,36 +44,34 @@ export class PetTurns {
     const pet = String(petId);
     const line = this.#lines.get(pet) ?? [];
     this.#lines.set(pet, line);
-    const begin = line.length === 0 ? undefined : defer<void>(() => this.#skipGone(line));
+    const begin = line.length === 0 ? undefined : defer<void>(() => skipGone(line));
+    if (!isLow) for (const ahead of line) ahead.onAwaited?.();
     const turn: Turn = { onAwaited, begin, lifeSign: isRequestBound() ? new LifeSign() : undefined };
     line.push(turn);
-    if (!isLow) tellAhead(line, turn);
     try {
       const turnComes = begin?.promise ?? Promise.resolve();
       await (signal ? untilAborted(turnComes, signal) : turnComes);
       return await work();
     } finally {
       turn.lifeSign?.stop();
-      if (line[0] === turn) this.#next(line);
-      else line.splice(line.indexOf(turn), 1);
-      if (line.length === 0) this.#lines.delete(pet);
+      this.#leave(pet, line, turn);
     }
   }
 
-  #next(line: Turn[]): void {
-    line.shift();
-    line[0]?.begin?.resolve();
-  }
-
-  /** Called by each waiting task in workerd, since the first one may never end. */
-  #skipGone(line: Turn[]): void {
-    while (line[0]?.lifeSign?.isGone) this.#next(line);
+  #leave(pet: string, line: Turn[], turn: Turn): void {
+    // Ends its timer, if it has one.
+    turn.begin?.resolve();
+    const at = line.indexOf(turn);
+    // Its incoming request counted as gone, and others have taken its place.
+    if (at < 0) return;
+    line.splice(at, 1);
+    if (at === 0) line[0]?.begin?.resolve();
+    if (line.length === 0) this.#lines.delete(pet);
   }
 }
 
-function tellAhead(line: readonly Turn[], behind: Turn): void {
-  for (const { onAwaited, lifeSign } of line.slice(0, line.indexOf(behind))) {
-    if (onAwaited && lifeSign) lifeSign.send(onAwaited);
-    else onAwaited?.();
-  }
+/** Called by each waiting task in workerd, since the first one may never end. */
+function skipGone(line: Turn[]): void {
+  while (line[0]?.lifeSign?.isGone) line.shift();
+  line[0]?.begin?.resolve();
 }

@@ -21,47 +21,15 @@ export interface RunParts {
 }
 
 /** An update that has its turn, or waits for it, and has not ended. */
-class Underway {
+interface Underway {
   /** The calls for its pet that have started since it was called, with its own. */
-  readonly callIds = new Set<number>();
-  readonly #raising = new AbortController();
-  #isAwaited = false;
-  #isUnsent: boolean;
-
-  /** @param isTold whether the client tells what it sends */
-  constructor(isTold: boolean) {
-    this.#isUnsent = isTold;
-  }
-
+  readonly callIds: Set<number>;
   /** Whether it has sent no request that may have been applied, as the client's events tell. Never, if the client does not tell. */
-  get isUnsent(): boolean {
-    return this.#isUnsent;
-  }
-
-  set isUnsent(isUnsent: boolean) {
-    this.#isUnsent = isUnsent;
-    this.#raise();
-  }
-
+  isUnsent: boolean;
   /** Whether an adjustment of the pet by the same client waits for it, so that it must not be low. */
-  get isAwaited(): boolean {
-    return this.#isAwaited;
-  }
-
-  /** Aborts a low call, which is then replaced by a normal one, if that loses nothing. */
-  get raising(): AbortSignal {
-    return this.#raising.signal;
-  }
-
-  await(): void {
-    this.#isAwaited = true;
-    this.#raise();
-  }
-
-  #raise(): void {
-    if (this.#isAwaited && this.#isUnsent)
-      this.#raising.abort(new DOMException('A call of normal priority replaces this one', 'AbortError'));
-  }
+  isAwaited: boolean;
+  /** Ends its low call, which is then replaced by a normal one. */
+  readonly raising: AbortController;
 }
 
 /** Sends the updates of a job until all are sent or something ends the run. Each is recorded in the journal before it is sent. */
@@ -125,10 +93,13 @@ export class UpdateRun {
   async #inTurn(petId: PetId, change: (underway: Underway) => Promise<void>): Promise<void> {
     const { client, options } = this.#parts;
     const { signal, priority } = options;
-    const underway = new Underway(client.on !== undefined);
-    const turn = { signal, isLow: priority === 'low', onAwaited: () => underway.await() };
+    const underway: Underway = { callIds: new Set(), isUnsent: client.on !== undefined, isAwaited: false, raising: new AbortController() };
+    const onAwaited = () => {
+      underway.isAwaited = true;
+      raise(underway);
+    };
     try {
-      await PetTurns.of(client).run(petId, turn, () => change(underway));
+      await PetTurns.of(client).run(petId, { signal, isLow: priority === 'low', onAwaited }, () => change(underway));
     } catch (error) {
       // Then the run has ended.
       if (!isAbort(error, signal)) throw error;
@@ -192,11 +163,12 @@ export class UpdateRun {
     const send = (priority: 'normal' | 'low', signal: AbortSignal | undefined) =>
       client.updateInventory(petId, { quantity: to }, { priority, latestOnly: false, signal });
     if (options.priority === 'normal' || underway.isAwaited) return send('normal', options.signal);
-    const { signal, stop } = eitherSignal(underway.raising, options.signal);
+    const raising = underway.raising.signal;
+    const { signal, stop } = eitherSignal(raising, options.signal);
     try {
       return await send('low', signal);
     } catch (error) {
-      if (!underway.raising.aborted || options.signal?.aborted) throw error;
+      if (!raising.aborted || options.signal?.aborted) throw error;
       return await send('normal', options.signal);
     } finally {
       stop();
@@ -206,7 +178,9 @@ export class UpdateRun {
   /** Takes an event that may be of an update under way. Calls that started before it are the caller's; a wrapper may send it later. */
   #setUnsent({ petId, callId }: { petId?: PetId; callId: number }, isUnsent: boolean): void {
     const underway = this.#underway.get(String(petId));
-    if (underway && (underway.callIds.size === 0 || underway.callIds.has(callId))) underway.isUnsent = isUnsent;
+    if (!underway || (underway.callIds.size > 0 && !underway.callIds.has(callId))) return;
+    underway.isUnsent = isUnsent;
+    raise(underway);
   }
 
   async #takeFailure(change: Change, thrown: unknown, { isUnsent }: Underway): Promise<void> {
@@ -244,6 +218,11 @@ export class UpdateRun {
   #withdraw({ petId, row }: Change, outcome: UpdateOutcome): void {
     if (outcome !== 'unknown' && !this.#parts.job.isDoubtful(row)) this.#parts.log.note({ type: 'void', petId });
   }
+}
+
+/** Ends a low call that an adjustment waits for, if that loses nothing. */
+function raise({ isAwaited, isUnsent, raising }: Underway): void {
+  if (isAwaited && isUnsent) raising.abort(new DOMException('A call of normal priority replaces this one', 'AbortError'));
 }
 
 /** The answer to an update has another quantity: the service may have set that one, or another program since. */

@@ -177,9 +177,9 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
   }
 
   /**
-   * Sets a pet's quantity to the held quantity plus `delta`. Adjustments of one pet run one after the other. If the held stock is older
-   * than `maxAgeMs`, or the outcome of the pet's last update is unknown, a list is read first. The result is right as long as nobody else
-   * writes, since the service has no conditional update.
+   * Sets a pet's quantity to the held quantity plus `delta`. Adjustments of one pet by the views and jobs of one client run one after the
+   * other. If the held stock is older than `maxAgeMs`, or the outcome of the pet's last update is unknown, a list is read first. The result
+   * is right as long as nobody else writes, since the service has no conditional update.
    * @param delta a safe integer; may be negative
    * @throws InvalidArgumentError (`code` `'out_of_bounds'`) if the quantity would be below `min` or above `max`, NotFoundError for a pet that
    *   the list does not name, both without an update; the error of the list or the update, whose `outcome` may be `unknown`

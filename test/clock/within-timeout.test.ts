@@ -8,11 +8,11 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test.each([
-  ['an answer', Promise.resolve('yes'), ['fulfilled', 'yes']],
-  ['a failure', Promise.reject('no'), ['rejected', 'no']],
-] as const)('withinTimeout passes on %s in time, and leaves no timer', async (_what, answer, outcome) => {
-  const settled = withinTimeout(answer, 500, 'too late').then(
+test.each<[string, () => Promise<string>, string[]]>([
+  ['an answer', async () => 'yes', ['fulfilled', 'yes']],
+  ['a failure', () => Promise.reject('no'), ['rejected', 'no']],
+])('withinTimeout passes on %s in time, and leaves no timer', async (_what, answer, outcome) => {
+  const settled = withinTimeout(answer(), 500, 'too late').then(
     (value) => ['fulfilled', value],
     (reason) => ['rejected', reason],
   );

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { PetTurns } from '../../src/order/pet-turns.ts';
 import { deferred } from '../support/deferred.ts';
 import { soFar } from '../support/outcome.ts';
@@ -39,4 +39,39 @@ test('PetTurns forgets a pet whose tasks have ended, and tells a task that it is
   first.resolve();
   await Promise.all(runs);
   expect(log).toEqual(['first awaited', 'first awaited', 'low awaited', 'other', 'low', 'normal']);
+});
+
+test('PetTurns passes over a task whose incoming request ended (workerd), and leaves no timer', async () => {
+  vi.useFakeTimers();
+  vi.stubGlobal('navigator', { userAgent: 'Cloudflare-Workers' });
+  const turns = new PetTurns();
+  const [never, aborted] = [deferred<void>(), new AbortController()];
+  const log: string[] = [];
+  const gone = turns.run(1, { signal }, () => never.promise);
+  // Its timers end with its request.
+  vi.clearAllTimers();
+  const waiting = [
+    turns.run(1, { signal }, async () => log.push('second')),
+    turns.run(1, { signal: aborted.signal }, async () => log.push('never')),
+    turns.run(1, { signal }, async () => log.push('third')),
+  ];
+  aborted.abort('left');
+  await expect(waiting[1]).rejects.toBe('left');
+  await vi.advanceTimersByTimeAsync(4_900);
+  expect(log).toEqual([]);
+  await vi.advanceTimersByTimeAsync(300);
+  expect(log).toEqual(['second', 'third']);
+  // It was only slow: a task behind the others keeps its place.
+  const later = turns.run(1, { signal }, async () => {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    log.push('later');
+  });
+  never.resolve();
+  await gone;
+  const last = turns.run(1, { signal }, async () => log.push('last'));
+  await vi.advanceTimersByTimeAsync(500);
+  await Promise.all([later, last]);
+  expect([log, vi.getTimerCount()]).toEqual([['second', 'third', 'later', 'last'], 0]);
+  vi.unstubAllGlobals();
+  vi.useRealTimers();
 });
