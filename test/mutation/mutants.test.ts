@@ -9,18 +9,19 @@ function changesOf(source: string): string[] {
 describe('mutantsOf', () => {
   test.each([
     ['a < b;', ['< => <=']],
-    ['a === b && c;', ['&& => ||', '=== => !==']],
+    ['a === b && c;', ['&& => ||', 'a === b && c => a === b', 'a === b && c => c', '=== => !==']],
     ['a + 1;', ['+ => -', '1 => 2', '1 => 0']],
     ['a + 9;', ['+ => -', '9 => 10', '9 => 8']],
     ['const A_MS = 60_000;', ['60_000 => 120000', '60_000 => 30000']],
     ['a + "text";', []],
     ['a ?? b;', ['a ?? b => a']],
-    ['a = true;', ['true => false']],
-    ['if (!a) b = c;', ['!a => !(!a)', '!a => a']],
+    ['a = true;', ['a = true; => ;', 'true => false']],
+    ['if (!a) b = c;', ['!a => !(!a)', '!a => a', 'b = c; => ;']],
+    ['a ||= b;', ['a ||= b; => ;']],
     ['const b = a ? c : d;', ['a => !(a)']],
     ['const b = await a();', ['await a() => a()']],
     ['a();', ['a(); => ;']],
-    ['function a() { b = c; }', ['b = c; => return;']],
+    ['function a() { b = c; }', ['b = c; => return;', 'b = c; => ;']],
     ['function a() { return b; }', []],
     ['class A extends B { constructor() { super(); } }', []],
     ['type A = 1 | true; interface B { c: 2 } import d from "e";', []],
@@ -51,6 +52,6 @@ describe('drawMutants', () => {
 
   test('draws from as many lines as possible', () => {
     expect(new Set(placesOf(1).map((place) => place.split(' ')[0])).size).toBe(10);
-    expect(drawMutants('src/a.ts', 'a < b && c;', { count: 10, seed: 1 })).toHaveLength(2);
+    expect(drawMutants('src/a.ts', 'a < b && c;', { count: 10, seed: 1 })).toHaveLength(4);
   });
 });

@@ -89,16 +89,21 @@ function othersThan(value: number): number[] {
 }
 
 function changesOfBinary({ left, right, operatorToken, end }: ts.BinaryExpression, tree: ts.SourceFile): Change[] {
-  if (operatorToken.kind === ts.SyntaxKind.QuestionQuestionToken) return [['fallback', left.getStart(tree), end, left.getText(tree)]];
+  const start = left.getStart(tree);
+  if (operatorToken.kind === ts.SyntaxKind.QuestionQuestionToken) return [['fallback', start, end, left.getText(tree)]];
   const after = OPERATORS[operatorToken.getText(tree)];
   const isText = [left, right].some((side) => ts.isStringLiteralLike(side) || ts.isTemplateExpression(side));
-  return after === undefined || (after === '-' && isText) ? [] : [['operator', operatorToken.getStart(tree), operatorToken.end, after]];
+  if (after === undefined || (after === '-' && isText)) return [];
+  const operator: Change = ['operator', operatorToken.getStart(tree), operatorToken.end, after];
+  const isLogical = after === '||' || after === '&&';
+  return isLogical ? [operator, ...[left, right].map((side): Change => ['operand', start, end, side.getText(tree)])] : [operator];
 }
 
 function changesOfStatement(node: ts.Node, tree: ts.SourceFile): Change[] {
   const start = node.getStart(tree);
   if (ts.isIfStatement(node)) return [negate(node.expression, tree)];
-  if (ts.isExpressionStatement(node) && isCall(node.expression)) return [['statement', start, node.end, ';']];
+  if (ts.isExpressionStatement(node) && (isCall(node.expression) || isAssignment(node.expression)))
+    return [['statement', start, node.end, ';']];
   if (ts.isBlock(node) && ts.isFunctionLike(node.parent)) {
     const last = node.statements.at(-1);
     const isEnd = !last || ts.isReturnStatement(last) || ts.isThrowStatement(last) || last.getText(tree).startsWith('super(');
@@ -111,6 +116,12 @@ function changesOfStatement(node: ts.Node, tree: ts.SourceFile): Change[] {
 function isCall(node: ts.Expression): boolean {
   if (ts.isAwaitExpression(node)) return isCall(node.expression);
   return ts.isCallExpression(node) && node.expression.kind !== ts.SyntaxKind.SuperKeyword;
+}
+
+function isAssignment(node: ts.Expression): boolean {
+  if (!ts.isBinaryExpression(node)) return false;
+  const { kind } = node.operatorToken;
+  return kind >= ts.SyntaxKind.FirstAssignment && kind <= ts.SyntaxKind.LastAssignment;
 }
 
 function negate(condition: ts.Expression, tree: ts.SourceFile): Change {
