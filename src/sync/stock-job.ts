@@ -216,8 +216,7 @@ export class StockJob implements UpdateFollower {
   }
 
   #fromOf(row: number): number {
-    const since = this.#doubtful.has(row) ? undefined : this.#since.get(row);
-    return since ?? this.#from[row] ?? 0;
+    return this.#since.get(row) ?? this.#from[row] ?? 0;
   }
 
   #to(row: number): number {

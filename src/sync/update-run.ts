@@ -169,7 +169,7 @@ export class UpdateRun {
       return await send('low', signal);
     } catch (error) {
       if (!raising.aborted || options.signal?.aborted) throw error;
-      return await send('normal', options.signal);
+      return send('normal', options.signal);
     } finally {
       stop();
     }
