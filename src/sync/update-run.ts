@@ -101,8 +101,8 @@ export class UpdateRun {
     try {
       await PetTurns.of(client).run(petId, { signal, isLow: priority === 'low', onAwaited }, () => change(underway));
     } catch (error) {
-      // Then the run has ended.
       if (!isAbort(error, signal)) throw error;
+      this.#end({ stopped: 'abort' });
     }
   }
 

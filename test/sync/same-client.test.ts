@@ -105,6 +105,22 @@ test('what is pending when a job is aborted includes what the client sold meanwh
   expect(stock()[5]).toBe(8);
 });
 
+test('a job that is aborted while its last pet waits for a sale stops there, and its journal is not closed', async () => {
+  const { client, stock } = open();
+  const view = await openView(client);
+  const [journal, aborted] = [new MemoryJournal(), new AbortController()];
+  const wanted = [{ petId: 6, adjust: 5 }];
+  const job = syncInventory(client, wanted, { journal, signal: aborted.signal });
+  await vi.advanceTimersByTimeAsync(90);
+  const selling = view.adjust(6, -1);
+  await vi.advanceTimersByTimeAsync(30);
+  aborted.abort();
+  expect(await job).toMatchObject({ updated: 0, pending: [{ petId: 6, quantity: 15 }], stopped: 'abort' });
+  await settled(selling);
+  expect(await settled(syncInventory(client, wanted, { journal }))).toMatchObject({ updated: 1, pending: [] });
+  expect(stock()[5]).toBe(14);
+});
+
 test('an undo does not set back what the client sold while the list was read', async () => {
   const { client, stock } = open();
   const journal = new MemoryJournal();
