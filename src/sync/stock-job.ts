@@ -104,10 +104,6 @@ export class StockJob implements UpdateFollower {
     return this.#doubtful.has(row);
   }
 
-  isDone(row: number): boolean {
-    return this.#state(row) === 'done';
-  }
-
   finish(row: number): void {
     this.#begun.delete(row);
     this.#set(row, 'done');
@@ -135,17 +131,17 @@ export class StockJob implements UpdateFollower {
   }
 
   /** Takes one item of the service's list. */
-  observe(petId: PetId, listed: number): void {
+  observe(petId: PetId, quantity: number): void {
     this.#listed += 1;
     const row = this.stock.rowOf(petId);
     if (row === undefined) return;
     const state = this.#state(row);
-    const quantity = this.#since.get(row) ?? listed;
     // Only the first of two items for a pet decides.
     if (state === 'done' && this.#isNewlyListed(row) && this.#left?.[row] === quantity) return this.#set(row, 'change');
     if (state === 'done' || state === 'failed') return;
     if (state !== 'open' && state !== 'missing') this.#set(row, 'duplicate');
-    else this.#take(row, quantity);
+    else if (this.#doubtful.has(row)) this.#resume(row, quantity);
+    else this.#plan(row, quantity);
   }
 
   /**
@@ -158,18 +154,21 @@ export class StockJob implements UpdateFollower {
     for (const [petId, row] of this.stock.pets()) {
       const state = this.#state(row);
       if (state === 'open') this.miss(row);
-      if (state === 'confirmed') confirmed.push(petId);
-      this.#settle(petId, row);
+      if (state === 'confirmed') {
+        confirmed.push(petId);
+        this.finish(row);
+      }
+      this.#failUnsendable(petId, row);
     }
     return confirmed;
   }
 
-  /** Begins the update of a pet. Undefined if the client has meanwhile set a quantity that leaves nothing to send: it may have settled the pet. */
+  /** Begins the update of a pet. Undefined if the client has meanwhile set a quantity that leaves nothing to send: the pet may have failed. */
   begin(petId: PetId, row: number): Change | undefined {
     const quantity = this.#since.get(row);
     this.#since.delete(row);
-    if (quantity !== undefined) this.#take(row, quantity);
-    this.#settle(petId, row);
+    if (quantity !== undefined) this.#replan(row, quantity);
+    this.#failUnsendable(petId, row);
     if (this.#state(row) !== 'change') return undefined;
     this.#begun.add(row);
     return this.#changeOf(petId, row);
@@ -223,16 +222,8 @@ export class StockJob implements UpdateFollower {
     return this.#doubtful.get(row) ?? this.stock.target(row, this.#fromOf(row));
   }
 
-  /** Takes the quantity that the service has. */
-  #take(row: number, quantity: number): void {
-    if (this.#doubtful.has(row)) this.#resume(row, quantity);
-    else this.#plan(row, quantity);
-  }
-
-  /** Ends a pet that needs no update, or cannot have one. */
-  #settle(petId: PetId, row: number): void {
+  #failUnsendable(petId: PetId, row: number): void {
     const state = this.#state(row);
-    if (state === 'confirmed') this.finish(row);
     if (state === 'duplicate') this.fail(row, duplicateError(petId));
     if (state === 'outOfRange') this.fail(row, this.#rangeError(petId, row));
     if (state === 'conflict') this.fail(row, conflictError(petId, this.#conflicts.get(row)));
@@ -245,6 +236,13 @@ export class StockJob implements UpdateFollower {
     else if (to === quantity) this.#set(row, 'unchanged');
     else if (left === undefined || left === quantity) this.#set(row, 'change');
     else this.#contradict(row, `${quantity}, neither ${left}, which the job set, nor ${to}, as before the job`);
+  }
+
+  /** The client has set a quantity since the list: it does not tell whether a doubtful update was applied, even if it is the same. */
+  #replan(row: number, quantity: number): void {
+    if (this.#doubtful.has(row))
+      this.#contradict(row, `${quantity}, which this client set, and an interrupted run may still set ${this.#to(row)}`);
+    else this.#plan(row, quantity);
   }
 
   // The listed quantity may already include an adjustment, so a doubtful update keeps the quantities that it was intended with.

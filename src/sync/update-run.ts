@@ -109,19 +109,13 @@ export class UpdateRun {
   async #change(petId: PetId, row: number, underway: Underway): Promise<void> {
     if (this.#hasEnded()) return;
     const change = this.#parts.job.begin(petId, row);
-    if (!change) return this.#noteEnd(petId, row);
+    const failed = this.#parts.job.failed.get(row);
+    if (failed) this.#parts.log.note(failedRecord(failed));
+    if (!change) return;
     await this.#recordIntent(change);
     // The run may have ended while the intent was being written.
     if (this.#hasEnded()) this.#withdraw(change, 'not-sent');
     else await this.#update(change, underway);
-  }
-
-  /** Records how a pet ended for which there was nothing to send. */
-  #noteEnd(petId: PetId, row: number): void {
-    const { job, log } = this.#parts;
-    const failed = job.failed.get(row);
-    if (failed) log.note(failedRecord(failed));
-    else if (job.isDone(row)) log.note({ type: 'done', petId });
   }
 
   #hasEnded(): boolean {

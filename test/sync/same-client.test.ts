@@ -3,6 +3,8 @@ import { PetStoreClient, type PetStoreClientOptions, StockView } from 'petstore-
 import { createSandbox } from 'petstore-inventory/sandbox';
 import { expect, test, vi } from 'vitest';
 import { syncInventory, undoSync, type WantedEntry } from '../../src/sync/index.ts';
+import { StockJob } from '../../src/sync/stock-job.ts';
+import { WantedStock } from '../../src/sync/wanted-stock.ts';
 import { holdTime, settled } from '../support/time.ts';
 import { MemoryJournal } from './support/memory-journal.ts';
 
@@ -119,6 +121,31 @@ test('a job that is aborted while its last pet waits for a sale stops there, and
   await settled(selling);
   expect(await settled(syncInventory(client, wanted, { journal }))).toMatchObject({ updated: 1, pending: [] });
   expect(stock()[5]).toBe(14);
+});
+
+test('a list confirms an update in doubt, whatever the client has set before the list is read', () => {
+  const stock = new WantedStock();
+  stock.add({ petId: 6, adjust: 5 });
+  const job = new StockJob(stock);
+  job.intend(0, 10, 15);
+  job.sendList();
+  job.confirmed({ petId: 6, quantity: 14, status: 'available' });
+  job.observe(6, 15);
+  expect([job.endList(), job.count('done')]).toEqual([[6], 1]);
+});
+
+test('an update in doubt that the list does not confirm is a conflict once the client has changed the pet, to whatever quantity', async () => {
+  const { client, sandbox, stock } = open();
+  const journal = new MemoryJournal();
+  const wanted = [1, 6].map((petId) => ({ petId, adjust: 5 }));
+  await settled(syncInventory(client, wanted, { journal, concurrency: 1 }));
+  journal.lines.splice(journal.lines.findLastIndex((line) => line.includes('intent')) + 1);
+  sandbox.inventory.set(6, { quantity: 10 });
+  const view = await openView(client);
+  const resuming = syncInventory(client, wanted, { journal });
+  await vi.advanceTimersByTimeAsync(90);
+  const [report] = await settled(Promise.all([resuming, view.adjust(6, 5)]));
+  expect([report, stock()[5]]).toMatchObject([{ updated: 1, failed: [{ petId: 6, error: { reason: 'conflict' } }] }, 15]);
 });
 
 test('an undo does not set back what the client sold while the list was read', async () => {
