@@ -41,8 +41,8 @@ export class StockJob implements UpdateFollower {
   readonly failed = new Map<number, FailedUpdate>();
   readonly #states: Uint8Array;
   readonly #from: Float64Array;
-  /** By row, what other updates of the same client have set since the list was sent. */
-  readonly #since = new Map<number, number>();
+  /** By row, what other updates of the same client have set since the list was sent; undefined if the outcome of the last is unknown. */
+  readonly #since = new Map<number, number | undefined>();
   /** The row of each pet whose update is under way. */
   readonly #begun = new Set<number>();
   /** The quantities, by row, of the doubtful updates: an earlier run intended them, and the journal has no end of them. */
@@ -126,8 +126,17 @@ export class StockJob implements UpdateFollower {
 
   /** Another update of the same client was confirmed. */
   confirmed({ petId, quantity }: InventoryItem<Int64>): void {
-    const row = this.stock.rowOf(petId);
-    if (row !== undefined && !this.#begun.has(row)) this.#since.set(row, quantity);
+    this.#takeSince(petId, quantity);
+  }
+
+  /** Another update of the same client may have been applied. */
+  inDoubt(petId: PetId): void {
+    this.#takeSince(petId, undefined);
+  }
+
+  /** Whether it is unknown from which quantity to compute the update. */
+  isInDoubt(row: number): boolean {
+    return this.#since.has(row) && this.#since.get(row) === undefined && (this.#left !== undefined || this.stock.isRelative(row));
   }
 
   /** Takes one item of the service's list. */
@@ -201,6 +210,11 @@ export class StockJob implements UpdateFollower {
       if (isResolved) yield { petId, quantity: this.#to(row) };
       else if (state === 'open') yield this.stock.entry(petId, row);
     }
+  }
+
+  #takeSince(petId: PetId, quantity: number | undefined): void {
+    const row = this.stock.rowOf(petId);
+    if (row !== undefined && !this.#begun.has(row)) this.#since.set(row, quantity);
   }
 
   /** Whether the list names a late pet for the first time. */

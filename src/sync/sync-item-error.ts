@@ -21,7 +21,8 @@ export interface SyncItemErrorDetails {
 /**
  * The failure of one pet, found by the synchronisation itself. `reason` is `conflict` (the pet was changed by others: its quantity is
  * neither the one before a doubtful or undone update nor the one after it), `duplicate` (the service lists the pet more than once),
- * `unconfirmed` (the answer to its update has another quantity) or `thrown` (a client that is not a `PetStoreClient` threw `cause`).
+ * `unconfirmed` (the answer to its update has another quantity, or nothing was sent since another update of the same client, of unknown
+ * outcome, may have changed the pet) or `thrown` (a client that is not a `PetStoreClient` threw `cause`).
  *
  * @example
  * const error = new SyncItemError('Cannot update pet 1: the service lists it twice', { reason: 'duplicate' });

@@ -108,9 +108,11 @@ export class UpdateRun {
 
   async #change(petId: PetId, row: number, underway: Underway): Promise<void> {
     if (this.#hasEnded()) return;
-    const change = this.#parts.job.begin(petId, row);
-    const failed = this.#parts.job.failed.get(row);
-    if (failed) this.#parts.log.note(failedRecord(failed));
+    const { job, log } = this.#parts;
+    if (job.isInDoubt(row)) return this.#fail({ petId, row }, inDoubt(petId));
+    const change = job.begin(petId, row);
+    const failed = job.failed.get(row);
+    if (failed) log.note(failedRecord(failed));
     if (!change) return;
     await this.#recordIntent(change);
     // The run may have ended while the intent was being written.
@@ -198,10 +200,11 @@ export class UpdateRun {
     if (this.#stop === undefined || this.#stop.stopped === stop.stopped) this.#stop = stop;
   }
 
-  #fail({ petId, row, to }: Change, thrown: unknown): void {
-    const error = asFailure(thrown, petId);
-    this.#parts.job.fail(row, error);
-    if (isFinal(thrown)) this.#parts.log.note(failedRecord({ petId, quantity: to, error }));
+  #fail({ petId, row }: Pick<Change, 'petId' | 'row'>, thrown: unknown): void {
+    const { job, log } = this.#parts;
+    job.fail(row, asFailure(thrown, petId));
+    const failed = job.failed.get(row);
+    if (failed && isFinal(thrown)) log.note(failedRecord(failed));
     else this.#openFailures += 1;
   }
 
@@ -223,4 +226,10 @@ function raise({ isAwaited, isUnsent, raising }: Underway): void {
 function unconfirmed(petId: PetId, { quantity, to }: { quantity: number; to: number }): SyncItemError {
   const message = `Cannot confirm the update of pet ${petId}: the service answered with the quantity ${quantity}, not ${to}`;
   return new SyncItemError(message, { reason: 'unconfirmed', outcome: 'unknown' });
+}
+
+/** Another update of the same client ended, and it is unknown whether it was applied. The next run reads a list. */
+function inDoubt(petId: PetId): SyncItemError {
+  const message = `Cannot update pet ${petId}: another update of this client may have changed it since the list`;
+  return new SyncItemError(message, { reason: 'unconfirmed', outcome: 'not-sent' });
 }

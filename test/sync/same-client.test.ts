@@ -148,6 +148,23 @@ test('an update in doubt that the list does not confirm is a conflict once the c
   expect([report, stock()[5]]).toMatchObject([{ updated: 1, failed: [{ petId: 6, error: { reason: 'conflict' } }] }, 15]);
 });
 
+test('a job does not overwrite a sale of which nobody knows whether it was applied, and the next run does what is left', async () => {
+  const { client, sandbox, stock } = open({ maxRetries: 0 });
+  const view = await openView(client);
+  sandbox.faults.add({ fail: 'cut', times: 1, when: ({ petId }) => petId === 6n });
+  const run = () => syncInventory(client, wanted, { journal, concurrency: 1 });
+  const [journal, wanted] = [new MemoryJournal(), [...adjustAll(5), { petId: 7, quantity: 40 }]];
+  const job = run();
+  await vi.advanceTimersByTimeAsync(105);
+  const selling = view.adjust(6, -1).catch(async () => (await view.get(6))?.quantity);
+  expect(await settled(Promise.all([job, selling]))).toMatchObject([
+    { updated: 6, failed: [{ petId: 6, quantity: 15, error: { reason: 'unconfirmed', outcome: 'not-sent' } }] },
+    9,
+  ]);
+  expect(await settled(run())).toMatchObject({ updated: 7, failed: [] });
+  expect(stock()).toEqual([15, 15, 15, 15, 15, 14]);
+});
+
 test('an undo does not set back what the client sold while the list was read', async () => {
   const { client, stock } = open();
   const journal = new MemoryJournal();
