@@ -96,6 +96,7 @@ export class StockJob implements UpdateFollower {
 
   /** The intended update was not applied, so the pet is planned anew. */
   withdraw(row: number): void {
+    this.#begun.delete(row);
     this.#doubtful.delete(row);
   }
 

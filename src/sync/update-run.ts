@@ -213,7 +213,10 @@ export class UpdateRun {
    * run's request may still be in flight.
    */
   #withdraw({ petId, row }: Change, outcome: UpdateOutcome): void {
-    if (outcome !== 'unknown' && !this.#parts.job.isDoubtful(row)) this.#parts.log.note({ type: 'void', petId });
+    const { job, log } = this.#parts;
+    if (outcome === 'unknown' || job.isDoubtful(row)) return;
+    job.withdraw(row);
+    log.note({ type: 'void', petId });
   }
 }
 

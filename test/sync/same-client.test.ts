@@ -165,6 +165,18 @@ test('a job does not overwrite a sale of which nobody knows whether it was appli
   expect(stock()).toEqual([15, 15, 15, 15, 15, 14]);
 });
 
+test('what is pending when a job is stopped includes what the client sold after the update that was refused', async () => {
+  const { client, sandbox, stock } = open();
+  const view = await openView(client);
+  sandbox.faults.add({ delayMs: 5_000, when: ({ petId }) => petId === 1n });
+  sandbox.faults.add({ status: 401, times: 1, when: ({ petId }) => petId === 6n });
+  const wanted = [1, 6].map((petId) => ({ petId, adjust: 5 }));
+  const job = syncInventory(client, wanted, { concurrency: 2 });
+  await vi.advanceTimersByTimeAsync(1_000);
+  const [report] = await settled(Promise.all([job, view.adjust(6, -1)]));
+  expect([report, stock()[5]]).toMatchObject([{ updated: 1, pending: [{ petId: 6, quantity: 14 }], stopped: 'authentication' }, 9]);
+});
+
 test('an undo does not set back what the client sold while the list was read', async () => {
   const { client, stock } = open();
   const journal = new MemoryJournal();
