@@ -41,10 +41,13 @@ export async function performJob(parts: JobParts): Promise<SyncReport> {
   if (history?.finishedAt) return finishedReport(job, history.finishedAt);
   const progress = new ProgressReporter(parts);
   const stopFollowing = UpdateNews.from(parts.client).follow(job);
-  const run = options.signal?.aborted ? ({ stopped: 'abort' } as const) : runJob({ ...parts, progress }, history);
-  const stop: Stop | undefined = await Promise.resolve(run).finally(stopFollowing);
-  progress.begin('done');
-  return reportOf(job, stop);
+  try {
+    const stop: Stop | undefined = options.signal?.aborted ? { stopped: 'abort' } : await runJob({ ...parts, progress }, history);
+    progress.begin('done');
+    return reportOf(job, stop);
+  } finally {
+    stopFollowing();
+  }
 }
 
 /** Reads the job's journal; undefined if it has none. */

@@ -28,8 +28,8 @@ interface Underway {
   isUnsent: boolean;
   /** Whether an adjustment of the pet by the same client waits for it, so that it must not be low. */
   isAwaited: boolean;
-  /** Ends its low call, which is then replaced by a normal one. */
-  readonly raising: AbortController;
+  /** Ends its low call, which is then replaced by a normal one; undefined while it has none. */
+  raise: (() => void) | undefined;
 }
 
 /** Sends the updates of a job until all are sent or something ends the run. Each is recorded in the journal before it is sent. */
@@ -93,10 +93,10 @@ export class UpdateRun {
   async #inTurn(petId: PetId, change: (underway: Underway) => Promise<void>): Promise<void> {
     const { client, options } = this.#parts;
     const { signal, priority } = options;
-    const underway: Underway = { callIds: new Set(), isUnsent: client.on !== undefined, isAwaited: false, raising: new AbortController() };
+    const underway: Underway = { callIds: new Set(), isUnsent: client.on !== undefined, isAwaited: false, raise: undefined };
     const onAwaited = () => {
       underway.isAwaited = true;
-      raise(underway);
+      raiseUnsent(underway);
     };
     try {
       await PetTurns.of(client).run(petId, { signal, isLow: priority === 'low', onAwaited }, () => change(underway));
@@ -159,12 +159,13 @@ export class UpdateRun {
     const send = (priority: 'normal' | 'low', signal: AbortSignal | undefined) =>
       client.updateInventory(petId, { quantity: to }, { priority, latestOnly: false, signal });
     if (options.priority === 'normal' || underway.isAwaited) return send('normal', options.signal);
-    const raising = underway.raising.signal;
-    const { signal, stop } = eitherSignal(raising, options.signal);
+    const raising = new AbortController();
+    underway.raise = () => raising.abort(new DOMException('A call of normal priority replaces this one', 'AbortError'));
+    const { signal, stop } = eitherSignal(raising.signal, options.signal);
     try {
       return await send('low', signal);
     } catch (error) {
-      if (!raising.aborted || options.signal?.aborted) throw error;
+      if (!raising.signal.aborted || options.signal?.aborted) throw error;
       return send('normal', options.signal);
     } finally {
       stop();
@@ -176,7 +177,7 @@ export class UpdateRun {
     const underway = this.#underway.get(String(petId));
     if (!underway || (underway.callIds.size > 0 && !underway.callIds.has(callId))) return;
     underway.isUnsent = isUnsent;
-    raise(underway);
+    raiseUnsent(underway);
   }
 
   async #takeFailure(change: Change, thrown: unknown, { isUnsent }: Underway): Promise<void> {
@@ -221,8 +222,8 @@ export class UpdateRun {
 }
 
 /** Ends a low call that an adjustment waits for, if that loses nothing. */
-function raise({ isAwaited, isUnsent, raising }: Underway): void {
-  if (isAwaited && isUnsent) raising.abort(new DOMException('A call of normal priority replaces this one', 'AbortError'));
+function raiseUnsent({ isAwaited, isUnsent, raise }: Underway): void {
+  if (isAwaited && isUnsent) raise?.();
 }
 
 /** The answer to an update has another quantity: the service may have set that one, or another program since. */
