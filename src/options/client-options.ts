@@ -203,7 +203,7 @@ function publicKey(): ConfigurationError {
   return new ConfigurationError(message, { option: 'dangerouslyAllowBrowser' });
 }
 
-const KEY_RULE = 'visible ASCII without white space or "Bearer", and no address';
+const KEY_RULE = 'visible ASCII without white space, "Bearer" or an address';
 
 function resolveApiKey(apiKey: unknown): string | ApiKeySource {
   if (isSource(apiKey)) return apiKey;

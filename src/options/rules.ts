@@ -94,9 +94,8 @@ export function wordOption<Word extends string>(
   words: readonly Word[],
   from?: string,
 ): Word {
-  if (value === undefined) return fallback;
-  const word = words.find((known) => known === value);
-  if (word === undefined) throw badOption(option, words.map((known) => `"${known}"`).join(' or '), { shown: value, from });
+  const word = value === undefined ? fallback : words.find((known) => known === value);
+  if (!word) throw badOption(option, `"${words.join('", "')}"`.replace(/, (?=\S+$)/, ' or '), { shown: value, from });
   return word;
 }
 

@@ -167,7 +167,7 @@ describe('resolveOptions', () => {
     ],
     ['PETSTORE_BASE_URL', 'shop', 'baseUrl', /^Cannot use "shop" from PETSTORE_BASE_URL as `baseUrl`: it must be an absolute/],
     ['PETSTORE_PLAN', 'gold', 'plan', /^Cannot use "gold" from PETSTORE_PLAN as `plan`: it must be "free"/],
-    ['PETSTORE_LOG', 'loud', 'PETSTORE_LOG', /^Cannot use "loud" as `PETSTORE_LOG`: it must be "debug"/],
+    ['PETSTORE_LOG', 'loud', 'PETSTORE_LOG', /^Cannot use "loud" as `PETSTORE_LOG`: it must be "debug", "info", "warn", "error" or "off"$/],
   ])('refuses %s=%s, and names the variable', (name, value, option, message) => {
     vi.stubEnv('PETSTORE_API_KEY', apiKey);
     vi.stubEnv('PETSTORE_BASE_URL', baseUrl);
