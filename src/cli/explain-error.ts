@@ -24,7 +24,7 @@ const ADVICE = {
   unnamed: 'ask whoever runs the service: its specification names no STATUS for this request',
 } as const;
 
-/** The message of a run without a key or an address. A run that names staging cannot take --sandbox as well. */
+/** The message of a run without a key or an address, as of a first try. A run that names staging is none. */
 const LACKS_SETTINGS = /^Cannot make a client without (?:a key|the production address):/;
 
 /** One line that says what could not be done, why, and what the user can do. */
