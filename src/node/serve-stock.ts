@@ -134,6 +134,6 @@ function reason(error: unknown): string {
   if (text.includes('locked')) return 'another process uses it; end that process or name another file';
   if (text.includes('not a database')) return 'it is not a database; name another file';
   // SQLite hides why it cannot open a file.
-  if (text.includes('unable to open')) return 'check its folder, the permissions, and the limit of open files';
+  if (text.includes('unable to open')) return 'it cannot be opened; check the folder, the permissions and the limit of open files';
   return text;
 }

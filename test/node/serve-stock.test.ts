@@ -80,7 +80,7 @@ test('a file that is not a database, or a path that cannot hold one, is refused'
   writeFileSync(join(path, 'note.txt'), 'no database at all, but long enough to be read as the head of one: '.repeat(20));
   await expect(serveSandbox({ db: join(path, 'note.txt') })).rejects.toThrow('it is not a database; name another file');
   await expect(serveSandbox({ db: join(path, 'no', 'folder') })).rejects.toThrow(
-    'check its folder, the permissions, and the limit of open files',
+    'it cannot be opened; check the folder, the permissions and the limit of open files',
   );
 });
 
