@@ -8,7 +8,7 @@ import { sharedTable } from '../shared-table.ts';
 
 interface TurnOptions {
   signal: EndSignal | undefined;
-  /** Whether those behind it in the line, which it holds up, matter more. */
+  /** A low task does not tell those ahead of it that it waits. */
   isLow?: boolean;
   /** Called when a task that is not low joins the line behind it. */
   onAwaited?: () => void;

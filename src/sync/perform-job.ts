@@ -126,7 +126,7 @@ async function readLatest(client: PetStoreApi<Int64>, job: StockJob, options: Li
     reading ??= readList(client, job, options);
   };
   const stop = Departures.of(client)?.watch(begin, (hasLeft) => {
-    if (hasLeft) job.sendList();
+    if (hasLeft) job.listSent();
   });
   begin();
   await reading?.finally(stop);

@@ -121,7 +121,7 @@ export class StockJob implements UpdateFollower {
   }
 
   /** A request for the list was sent: it shows what the client has set so far. */
-  sendList(): void {
+  listSent(): void {
     this.#since.clear();
   }
 
@@ -136,7 +136,7 @@ export class StockJob implements UpdateFollower {
   }
 
   /** Whether it is unknown from which quantity to compute the update. */
-  isInDoubt(row: number): boolean {
+  lacksQuantity(row: number): boolean {
     return this.#since.has(row) && this.#since.get(row) === undefined && (this.#left !== undefined || this.stock.isRelative(row));
   }
 

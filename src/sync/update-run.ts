@@ -106,10 +106,11 @@ export class UpdateRun {
     }
   }
 
+  /** Updates a pet, if there is still something to send when its turn comes. */
   async #change(petId: PetId, row: number, underway: Underway): Promise<void> {
     if (this.#hasEnded()) return;
     const { job, log } = this.#parts;
-    if (job.isInDoubt(row)) return this.#fail({ petId, row }, inDoubt(petId));
+    if (job.lacksQuantity(row)) return this.#fail({ petId, row }, inDoubt(petId));
     const change = job.begin(petId, row);
     const failed = job.failed.get(row);
     if (failed) log.note(failedRecord(failed));
@@ -153,6 +154,7 @@ export class UpdateRun {
     progress.tell();
   }
 
+  /** Sends an update with the priority of the job, or with a normal one as soon as an adjustment of the pet waits for it. */
   async #send({ petId, to }: Change, underway: Underway): Promise<InventoryItem<Int64>> {
     const { client, options } = this.#parts;
     // Updates of a job must not be superseded, since its report says which quantities were set.

@@ -128,7 +128,7 @@ test('a list confirms an update in doubt, whatever the client has set before the
   stock.add({ petId: 6, adjust: 5 });
   const job = new StockJob(stock);
   job.intend(0, 10, 15);
-  job.sendList();
+  job.listSent();
   job.confirmed({ petId: 6, quantity: 14, status: 'available' });
   job.observe(6, 15);
   expect([job.endList(), job.count('done')]).toEqual([[6], 1]);
